@@ -1,0 +1,2 @@
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)

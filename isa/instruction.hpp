@@ -1,0 +1,301 @@
+/// The instruction table: one row an instruction, in PTX's own spelling. Shapes, operand formats,
+/// fragments and names derive from the spelling.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bitmma/isa/format.hpp"
+#include "bitmma/isa/layout.hpp"
+#include "bitmma/isa/target.hpp"
+
+namespace bitmma {
+
+enum class Family : std::uint8_t { mma_sync, wgmma };
+enum class MatrixLayout : std::uint8_t { row, col };
+enum class Operand : std::uint8_t { a, b, c, d };
+
+struct Instruction {
+  Family family = Family::mma_sync;
+  int m = 0;
+  int n = 0;  ///< 0 in a row that stands for every N of wgmma: 8, 16, … 256
+  int k = 0;
+  MatrixLayout a_layout = MatrixLayout::row;
+  MatrixLayout b_layout = MatrixLayout::col;
+  const Format* d = nullptr;
+  const Format* a = nullptr;
+  const Format* b = nullptr;
+  const Format* c = nullptr;
+  int first_sm = 0;
+  int last_sm = 0;
+
+  constexpr const Format& format(Operand operand) const {
+    switch (operand) {
+      case Operand::a:
+        return *a;
+      case Operand::b:
+        return *b;
+      case Operand::c:
+        return *c;
+      case Operand::d:
+        break;
+    }
+    return *d;
+  }
+  /// Independent tiles that one warp multiplies: the four quad pairs of m8n8k4, else 1.
+  constexpr int blocks() const { return m == 8 ? 4 : 1; }
+  constexpr bool runs_on(const Target& target) const {
+    return first_sm <= target.sm && target.sm <= last_sm;
+  }
+};
+
+namespace detail {
+
+/// Takes what stands before the next dot off the front of a spelling.
+constexpr std::string_view take_token(std::string_view& rest) {
+  const std::size_t dot = rest.find('.');
+  const std::string_view token = rest.substr(0, dot);
+  rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
+  return token;
+}
+
+constexpr bool take_prefix(std::string_view& rest, std::string_view prefix) {
+  if (!rest.starts_with(prefix)) return false;
+  rest.remove_prefix(prefix.size());
+  return true;
+}
+
+/// A number of one to three digits, or −1.
+constexpr int take_number(std::string_view& rest) {
+  int value = 0;
+  std::size_t digits = 0;
+  for (; digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits)
+    value = value * 10 + (rest[digits] - '0');
+  rest.remove_prefix(digits);
+  return digits == 0 || digits > 3 ? -1 : value;
+}
+
+/// Reads m16n8k16, or m64nNk16 for every N of wgmma.
+constexpr bool parse_shape(std::string_view text, Instruction& row) {
+  if (!take_prefix(text, "m")) return false;
+  row.m = take_number(text);
+  if (!take_prefix(text, "n")) return false;
+  const bool any_n = take_prefix(text, "N");
+  row.n = any_n ? 0 : take_number(text);
+  if (!take_prefix(text, "k")) return false;
+  row.k = take_number(text);
+  return text.empty() && row.m > 0 && row.k > 0 && (any_n || row.n > 0);
+}
+
+constexpr bool take_matrix_layout(std::string_view& rest, MatrixLayout& layout) {
+  std::string_view after = rest;
+  const std::string_view token = take_token(after);
+  if (token != "row" && token != "col") return false;
+  layout = token == "row" ? MatrixLayout::row : MatrixLayout::col;
+  rest = after;
+  return true;
+}
+
+constexpr bool take_format(std::string_view& rest, const Format*& format) {
+  format = find_format(take_token(rest));
+  return format != nullptr;
+}
+
+}  // namespace detail
+
+/// Reads a spelling: PTX's own, or without its qualifiers, or without .row.col. What follows the
+/// first blank (a pasted instruction's operands) and leading blanks are ignored. m = 0 in the
+/// result says that the text is no instruction; whether a row has it is find_instruction()'s
+/// answer.
+constexpr Instruction parse_instruction(std::string_view text) {
+  Instruction row;
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  text = text.substr(0, text.find_first_of(" \t{;\r\n"));
+  if (detail::take_prefix(text, "wgmma.")) row.family = Family::wgmma;
+  for (const std::string_view qualifier : {"mma_async.", "mma.", "sync.", "aligned."})
+    detail::take_prefix(text, qualifier);
+
+  if (!detail::parse_shape(detail::take_token(text), row)) return {};
+  if (detail::take_matrix_layout(text, row.a_layout) &&
+      !detail::take_matrix_layout(text, row.b_layout))
+    return {};
+  if (!detail::take_format(text, row.d) || !detail::take_format(text, row.a) ||
+      !detail::take_format(text, row.b))
+    return {};
+  row.c = row.d;  // wgmma has no type of its own for C
+  if (row.family == Family::mma_sync && !detail::take_format(text, row.c)) return {};
+  return text.empty() ? row : Instruction{};
+}
+
+/// A table row. A spelling that does not parse stops the compilation.
+consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = 9999) {
+  Instruction row = parse_instruction(ptx);
+  if (row.m == 0) throw "this spelling does not parse";
+  row.first_sm = first_sm;
+  row.last_sm = last_sm;
+  return row;
+}
+
+// Source: PTX ISA 8.7, "mma" and "wgmma.mma_async", and what ptxas 13.0 accepts for each target.
+// m8n8k4 is accepted everywhere, but is a tensor instruction on sm_70 to sm_75 alone
+// (lowering.hpp).
+inline constexpr Instruction instruction_table[] = {
+    instruction("mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.col.f16.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f16", 70),
+    instruction("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32", 70),
+    instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", 70),
+    instruction("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32", 70),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 75),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 75),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 80),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 80),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 80),
+    instruction("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 80),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 80),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e4m3.f16", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e4m3.f32", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 89),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f16.f16.f16", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e4m3", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e5m2", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e4m3", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e5m2", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e4m3", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e5m2", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e4m3", 90, 90),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e5m2", 90, 90),
+};
+
+/// The row that a spelling names, with n as spelled, or m = 0 if there is none.
+constexpr Instruction find_instruction(std::string_view text) {
+  Instruction wanted = parse_instruction(text);
+  if (wanted.m == 0) return {};
+  for (const Instruction& row : instruction_table) {
+    const bool n_fits = row.n != 0 ? wanted.n == row.n : wanted.n % 8 == 0 && wanted.n <= 256;
+    if (row.family == wanted.family && row.m == wanted.m && n_fits && row.k == wanted.k &&
+        row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout && row.d == wanted.d &&
+        row.a == wanted.a && row.b == wanted.b && row.c == wanted.c) {
+      wanted.first_sm = row.first_sm;
+      wanted.last_sm = row.last_sm;
+      return wanted;
+    }
+  }
+  return {};
+}
+
+/// The short spelling: m16n8k16.f32.f16.f16.f32, wgmma.m64n8k32.f32.e4m3.e4m3; m8n8k4's layouts
+/// are named unless they are .row.col.
+inline std::string short_name(const Instruction& row) {
+  const auto matrix_layout = [](MatrixLayout layout) {
+    return layout == MatrixLayout::row ? ".row" : ".col";
+  };
+  std::string name = row.family == Family::wgmma ? "wgmma.m" : "m";
+  name.append(std::to_string(row.m)).append("n");
+  name.append(row.n == 0 ? "N" : std::to_string(row.n));
+  name.append("k").append(std::to_string(row.k));
+  if (row.a_layout != MatrixLayout::row || row.b_layout != MatrixLayout::col)
+    name.append(matrix_layout(row.a_layout)).append(matrix_layout(row.b_layout));
+  for (const Format* format : {row.d, row.a, row.b}) name.append(".").append(format->name);
+  if (row.family == Family::mma_sync) name.append(".").append(row.c->name);
+  return name;
+}
+
+/// True if the operand is spread over lanes' registers. B of wgmma is read from shared memory.
+constexpr bool has_fragment(const Instruction& row, Operand operand) {
+  return row.family == Family::mma_sync || operand != Operand::b;
+}
+
+/// The layout of an operand's fragment over a warp (mma.sync) or a warpgroup (wgmma).
+/// Requires has_fragment().
+constexpr Layout fragment_layout(const Instruction& row, Operand operand) {
+  const int packed = 32 / row.format(operand).storage_bits;
+  if (row.family == Family::wgmma)
+    return operand == Operand::a ? a_fragment(row.k, packed, 4) : accumulator_fragment(row.n, 4);
+  if (row.m == 8) {
+    if (operand == Operand::a)
+      return row.a_layout == MatrixLayout::row ? quad_pair_along_k(Axis::row, Axis::column)
+                                               : quad_pair_across_k(Axis::row, Axis::column);
+    if (operand == Operand::b)
+      return row.b_layout == MatrixLayout::col ? quad_pair_along_k(Axis::column, Axis::row)
+                                               : quad_pair_across_k(Axis::column, Axis::row);
+    return row.format(operand) == f16 ? quad_pair_accumulator_f16 : quad_pair_accumulator_f32;
+  }
+  if (operand == Operand::a) return a_fragment(row.k, packed);
+  if (operand == Operand::b) return b_fragment(row.k, packed);
+  return accumulator_fragment(row.n);
+}
+
+/// 32-bit registers that one lane holds of an operand.
+constexpr int fragment_registers(const Instruction& row, Operand operand) {
+  return fragment_layout(row, operand).elements() * row.format(operand).storage_bits / 32;
+}
+
+namespace detail {
+
+constexpr bool fits(const Layout& layout, int lanes, int rows, int columns, int blocks) {
+  return is_bijective(layout) && layout.lanes() == lanes && layout.extent(Axis::row) == rows &&
+         layout.extent(Axis::column) == columns && layout.extent(Axis::block) == blocks;
+}
+
+/// Every fragment is a bijection between (lane, element) and the cells of its tile.
+consteval bool every_fragment_is_bijective() {
+  for (Instruction row : instruction_table) {
+    if (row.n == 0) row.n = 256;
+    const int lanes = row.family == Family::wgmma ? 128 : 32;
+    const bool all = fits(fragment_layout(row, Operand::a), lanes, row.m, row.k, row.blocks()) &&
+                     (!has_fragment(row, Operand::b) ||
+                      fits(fragment_layout(row, Operand::b), lanes, row.k, row.n, row.blocks())) &&
+                     fits(fragment_layout(row, Operand::c), lanes, row.m, row.n, row.blocks()) &&
+                     fits(fragment_layout(row, Operand::d), lanes, row.m, row.n, row.blocks());
+    if (!all) return false;
+  }
+  return true;
+}
+
+static_assert(every_fragment_is_bijective());
+
+}  // namespace detail
+
+// The m16n8k16 accumulator by name: j counts the four elements of a lane, offsets the 16×8 tile.
+
+inline constexpr Layout acc_layout = accumulator_fragment(8);
+
+BITMMA_HD constexpr Coordinates acc_coords(int lane, int j) {
+  return coordinates(acc_layout, lane, j);
+}
+BITMMA_HD constexpr int acc_offset(int lane, int j) { return fragment_offset(acc_layout, lane, j); }
+constexpr std::optional<std::uint64_t> acc_matrix_offset(int lane, int j, std::uint64_t tile_row,
+                                                         std::uint64_t tile_column,
+                                                         std::uint64_t row_stride) {
+  return fragment_matrix_offset(acc_layout, lane, j, tile_row, tile_column, row_stride);
+}
+BITMMA_HD constexpr FragmentPosition acc_decode(int offset) {
+  return fragment_decode(acc_layout, offset);
+}
+
+}  // namespace bitmma

@@ -1,0 +1,203 @@
+/// Fragment layouts: which element of a tile each lane holds, as mixed-radix numerals.
+///
+/// A layout is an ordered list of digits {radix, axis, weight}, least significant first: the lane
+/// number's digits, then those of the element index within the lane. A coordinate is the sum of
+/// digit × weight over the digits of its axis; a digit is coordinate / weight % radix. Both
+/// directions follow, and there is no second formula.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+
+#include "bitmma/isa/host_device.hpp"
+
+namespace bitmma {
+
+enum class Axis : std::uint8_t { row, column, block };
+
+struct Digit {
+  int radix;
+  Axis axis;
+  int weight;
+};
+
+/// Row and column inside the tile, and which tile: the quad pair of m8n8k4, else 0.
+struct Coordinates {
+  int row;
+  int column;
+  int block;
+  friend constexpr bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+/// Lane number and element index within that lane's fragment.
+struct FragmentPosition {
+  int lane;
+  int index;
+  friend constexpr bool operator==(const FragmentPosition&, const FragmentPosition&) = default;
+};
+
+struct Layout {
+  static constexpr int max_digits = 8;
+  Digit digits[max_digits]{};
+  int lane_digits = 0;
+  int digit_count = 0;
+
+  constexpr Layout() = default;
+  constexpr Layout(std::initializer_list<Digit> lane, std::initializer_list<Digit> index) {
+    for (const Digit& digit : lane) append(digit);
+    lane_digits = digit_count;
+    for (const Digit& digit : index) append(digit);
+  }
+
+  BITMMA_HD constexpr int lanes() const { return product(0, lane_digits); }
+  /// Elements that each lane holds.
+  BITMMA_HD constexpr int elements() const { return product(lane_digits, digit_count); }
+  /// Number of cells along an axis.
+  BITMMA_HD constexpr int extent(Axis axis) const {
+    int cells = 1;
+    for (int i = 0; i < digit_count; ++i)
+      if (digits[i].axis == axis) cells *= digits[i].radix;
+    return cells;
+  }
+
+ private:
+  /// Digits of radix 1 carry nothing and are dropped, so that one rule serves every shape.
+  constexpr void append(const Digit& digit) {
+    if (digit.radix > 1) digits[digit_count++] = digit;
+  }
+  BITMMA_HD constexpr int product(int first, int last) const {
+    int value = 1;
+    for (int i = first; i < last; ++i) value *= digits[i].radix;
+    return value;
+  }
+};
+
+/// The cell that element `index` of `lane` stands for. Total: the numbers wrap at lanes() and
+/// elements().
+BITMMA_HD constexpr Coordinates coordinates(const Layout& layout, int lane, int index) {
+  Coordinates cell{0, 0, 0};
+  int rest = lane;
+  for (int i = 0; i < layout.digit_count; ++i) {
+    if (i == layout.lane_digits) rest = index;
+    const Digit& digit = layout.digits[i];
+    const int step = rest % digit.radix * digit.weight;
+    rest /= digit.radix;
+    (digit.axis == Axis::row      ? cell.row
+     : digit.axis == Axis::column ? cell.column
+                                  : cell.block) += step;
+  }
+  return cell;
+}
+
+/// The lane and element that hold a cell: the inverse of coordinates().
+BITMMA_HD constexpr FragmentPosition position(const Layout& layout, const Coordinates& cell) {
+  FragmentPosition at{0, 0};
+  int place = 1;
+  for (int i = 0; i < layout.digit_count; ++i) {
+    if (i == layout.lane_digits) place = 1;
+    const Digit& digit = layout.digits[i];
+    const int coordinate = digit.axis == Axis::row      ? cell.row
+                           : digit.axis == Axis::column ? cell.column
+                                                        : cell.block;
+    (i < layout.lane_digits ? at.lane : at.index) +=
+        coordinate / digit.weight % digit.radix * place;
+    place *= digit.radix;
+  }
+  return at;
+}
+
+/// True if the weights on every axis run 1, r0, r0·r1, …: then each cell has exactly one lane and
+/// element, and each lane and element has a cell.
+constexpr bool is_bijective(const Layout& layout) {
+  for (const Axis axis : {Axis::row, Axis::column, Axis::block}) {
+    int covered = 1;
+    for (bool found = true; found;) {
+      found = false;
+      for (int i = 0; i < layout.digit_count && !found; ++i) {
+        const Digit& digit = layout.digits[i];
+        if (digit.axis != axis || digit.weight != covered) continue;
+        covered *= digit.radix;
+        found = true;
+      }
+    }
+    if (covered != layout.extent(axis)) return false;
+  }
+  return true;
+}
+
+/// The offset of a cell in its tile stored row after row, blocks one after another.
+BITMMA_HD constexpr int fragment_offset(const Layout& layout, int lane, int index) {
+  const Coordinates cell = coordinates(layout, lane, index);
+  const int rows = layout.extent(Axis::row);
+  const int columns = layout.extent(Axis::column);
+  return (cell.block * rows + cell.row) * columns + cell.column;
+}
+
+/// The inverse of fragment_offset().
+BITMMA_HD constexpr FragmentPosition fragment_decode(const Layout& layout, int offset) {
+  const int rows = layout.extent(Axis::row);
+  const int columns = layout.extent(Axis::column);
+  return position(layout, {offset / columns % rows, offset % columns, offset / columns / rows});
+}
+
+/// The offset of a lane's element in a row-major matrix whose rows are row_stride elements apart,
+/// for a tile whose first element stands at (tile_row, tile_column). Empty if that does not fit in
+/// 64 bits, so that a bad stride cannot wrap into a plausible offset.
+constexpr std::optional<std::uint64_t> fragment_matrix_offset(const Layout& layout, int lane,
+                                                              int index, std::uint64_t tile_row,
+                                                              std::uint64_t tile_column,
+                                                              std::uint64_t row_stride) {
+  constexpr std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+  const Coordinates cell = coordinates(layout, lane, index);
+  const auto row_in_tile = static_cast<std::uint64_t>(cell.row);
+  const auto column_in_tile = static_cast<std::uint64_t>(cell.column);
+  if (tile_row > limit - row_in_tile || tile_column > limit - column_in_tile) return std::nullopt;
+  const std::uint64_t row = tile_row + row_in_tile;
+  const std::uint64_t column = tile_column + column_in_tile;
+  if (row_stride != 0 && row > (limit - column) / row_stride) return std::nullopt;
+  return row * row_stride + column;
+}
+
+// The rules. A register holds `packed` = 32 / element bits elements that are neighbours along k.
+// Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 / m16n8k4 / m16n8k8 / m16n8k16 / m16n8k32".
+
+/// A of every dense m16 shape; `warps` is 4 for a warpgroup (wgmma), which stacks warps in rows.
+constexpr Layout a_fragment(int k, int packed, int warps = 1) {
+  return {
+      {{4, Axis::column, packed}, {8, Axis::row, 1}, {warps, Axis::row, 16}},
+      {{packed, Axis::column, 1}, {2, Axis::row, 8}, {k / (4 * packed), Axis::column, 4 * packed}}};
+}
+
+constexpr Layout b_fragment(int k, int packed) {
+  return {{{4, Axis::row, packed}, {8, Axis::column, 1}},
+          {{packed, Axis::row, 1}, {k / (4 * packed), Axis::row, 4 * packed}}};
+}
+
+/// C and D of every dense m16 shape, f32 and f16 alike.
+constexpr Layout accumulator_fragment(int n, int warps = 1) {
+  return {{{4, Axis::column, 2}, {8, Axis::row, 1}, {warps, Axis::row, 16}},
+          {{2, Axis::column, 1}, {2, Axis::row, 8}, {n / 8, Axis::column, 8}}};
+}
+
+// m8n8k4: lanes 4p..4p+3 and 4p+16..4p+19 form quad pair p, which multiplies a tile of its own.
+
+/// A's .row and B's .col: a lane holds four neighbours along k. `outer` is the other axis.
+constexpr Layout quad_pair_along_k(Axis outer, Axis k_axis) {
+  return {{{4, outer, 1}, {4, Axis::block, 1}, {2, outer, 4}}, {{4, k_axis, 1}}};
+}
+
+/// A's .col and B's .row: a lane holds one k and four neighbours along `outer`.
+constexpr Layout quad_pair_across_k(Axis outer, Axis k_axis) {
+  return {{{4, k_axis, 1}, {4, Axis::block, 1}, {2, outer, 4}}, {{4, outer, 1}}};
+}
+
+inline constexpr Layout quad_pair_accumulator_f16{
+    {{4, Axis::row, 1}, {4, Axis::block, 1}, {2, Axis::row, 4}}, {{8, Axis::column, 1}}};
+
+inline constexpr Layout quad_pair_accumulator_f32{
+    {{2, Axis::row, 1}, {2, Axis::column, 2}, {4, Axis::block, 1}, {2, Axis::row, 4}},
+    {{2, Axis::column, 1}, {2, Axis::row, 2}, {2, Axis::column, 4}}};
+
+}  // namespace bitmma

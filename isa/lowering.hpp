@@ -1,0 +1,112 @@
+/// What an instruction runs as on each target: one tensor-core operation where it is native, else
+/// the sequence that the compiler emits. Programs are data; the emulator interprets them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bitmma/isa/instruction.hpp"
+
+namespace bitmma {
+
+enum class Opcode : std::uint8_t {
+  mma,     ///< fused steps over the chosen k in ascending order, from slot x
+  fmul,    ///< a[k] · b[k], IEEE f32
+  ffma,    ///< a[k] · b[k] + slot x, IEEE f32
+  fadd,    ///< slot x + slot y, IEEE f32
+  hadd,    ///< slot x + slot y, IEEE f16
+  widen,   ///< slot x, f16, as f32: exact
+  narrow,  ///< slot x, f32, as f16: round to nearest even
+};
+
+/// The part of k that an mma operation takes: those k whose residue modulo 4 is in the mask.
+using ResidueMask = std::uint8_t;
+inline constexpr ResidueMask every_k = 0b1111;
+
+/// One operation on one output element. Values stand in numbered slots of 32 bits.
+struct Operation {
+  Opcode opcode;
+  std::uint8_t destination;
+  std::uint8_t x = 0;
+  std::uint8_t y = 0;
+  int k = 0;                         ///< fmul and ffma: which product
+  ResidueMask residues = every_k;    ///< mma: which products
+  const Format* unpacked = nullptr;  ///< mma: the format A and B are converted to first, exactly
+};
+
+inline constexpr int slots = 6;
+inline constexpr std::uint8_t zero_slot = 0;  ///< holds +0
+inline constexpr std::uint8_t c_slot = 1;     ///< holds c; the last operation's slot is d
+
+namespace program {
+
+inline constexpr Operation native[] = {{Opcode::mma, 2, c_slot}};
+
+// Read off the machine code that ptxas 13.0 emits for m8n8k4 on sm_80 and later: shuffles bring a
+// row and a column into each lane, no tensor core takes part.
+inline constexpr Operation ffma_chain[] = {
+    {Opcode::ffma, 2, zero_slot, 0, 0}, {Opcode::ffma, 2, 2, 0, 1},   {Opcode::ffma, 2, 2, 0, 2},
+    {Opcode::ffma, 2, 2, 0, 3},         {Opcode::fadd, 2, c_slot, 2},
+};
+inline constexpr Operation ffma_chain_c_f16[] = {
+    {Opcode::ffma, 2, zero_slot, 0, 0}, {Opcode::ffma, 2, 2, 0, 1}, {Opcode::ffma, 2, 2, 0, 2},
+    {Opcode::ffma, 2, 2, 0, 3},         {Opcode::widen, 3, c_slot}, {Opcode::fadd, 2, 3, 2},
+};
+inline constexpr Operation product_pairs[] = {
+    {Opcode::fmul, 2, 0, 0, 0}, {Opcode::ffma, 2, 2, 0, 1},  // p01
+    {Opcode::fmul, 3, 0, 0, 2}, {Opcode::ffma, 3, 3, 0, 3},  // p23
+    {Opcode::widen, 4, c_slot}, {Opcode::fadd, 4, 4, 2},
+    {Opcode::fadd, 4, 4, 3},    {Opcode::narrow, 4, 4},
+};
+
+// FP8 where mma.sync has no FP8 tensor core: unpacking pairs of bytes to f16 leaves each half of
+// the products in another register, hence the residues.
+inline constexpr Operation fp8_as_f16_f32[] = {
+    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, &f16},
+    {Opcode::mma, 2, 2, 0, 0, 0b1100, &f16},
+    {Opcode::fadd, 2, c_slot, 2},
+};
+inline constexpr Operation fp8_as_f16_f16[] = {
+    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, &f16},
+    {Opcode::mma, 2, 2, 0, 0, 0b1100, &f16},
+    {Opcode::hadd, 2, c_slot, 2},
+};
+
+}  // namespace program
+
+/// One row: on these targets, instructions of this m, operand class and accumulator types run as
+/// the program. Instructions without a row are native.
+struct Lowering {
+  int first_sm;
+  int last_sm;
+  int m;
+  OperandClass operands;
+  const Format* d;
+  const Format* c;
+  std::span<const Operation> program;
+};
+
+// Source: SASS of ptxas 13.0 for sm_80 to sm_120. The arithmetic was checked on an H200 (sm_90)
+// and against the B200 vectors (sm_100, FP8).
+inline constexpr Lowering lowering_table[] = {
+    {80, 9999, 8, OperandClass::half_or_wider, &f32, &f32, program::ffma_chain},
+    {80, 9999, 8, OperandClass::half_or_wider, &f32, &f16, program::ffma_chain_c_f16},
+    {80, 9999, 8, OperandClass::half_or_wider, &f16, &f16, program::product_pairs},
+    {90, 119, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32},
+    {90, 119, 16, OperandClass::fp8, &f16, &f16, program::fp8_as_f16_f16},
+};
+
+/// The operations that the instruction runs as on the target. Requires row.runs_on(target).
+constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target) {
+  for (const Lowering& lowering : lowering_table)
+    if (lowering.first_sm <= target.sm && target.sm <= lowering.last_sm && lowering.m == row.m &&
+        lowering.operands == operand_class(*row.a) && lowering.d == row.d && lowering.c == row.c)
+      return lowering.program;
+  return program::native;
+}
+
+constexpr bool is_native(const Instruction& row, const Target& target) {
+  return lowered_program(row, target).data() == program::native;
+}
+
+}  // namespace bitmma

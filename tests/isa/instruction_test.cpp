@@ -1,0 +1,97 @@
+#include "bitmma/isa/instruction.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "bitmma/isa/lowering.hpp"
+
+using namespace bitmma;
+
+TEST_CASE("PTX's spelling, the short one and a pasted instruction name the same row") {
+  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32");
+  REQUIRE(row.m == 16);
+  for (const std::string_view text :
+       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "m16n8k16.row.col.f32.f16.f16.f32",
+        "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2}, {%r1};\n"})
+    CHECK(short_name(find_instruction(text)) == short_name(row));
+  const Instruction wgmma = find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
+  CHECK(wgmma.family == Family::wgmma);
+  CHECK(wgmma.n == 8);
+  CHECK(short_name(find_instruction("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16")) ==
+        "wgmma.m64n256k16.f32.bf16.bf16");
+  CHECK(find_instruction("wgmma.m64nNk16.f32.f16.f16").m == 64);
+}
+
+TEST_CASE("spellings that name no row") {
+  for (const std::string_view text : {"",
+                                      ".",
+                                      "m",
+                                      "m16",
+                                      "m16n8k16",
+                                      "m16n8k16.f32",
+                                      "m16n8k16.f32.f16.f16",
+                                      "m16n8k16.f32.f16.f16.f32.f32",
+                                      "m16n8k16.f32.f16.bf16.f32",
+                                      "m16n8k16.f64.f16.f16.f64",
+                                      "m16n8k16.col.col.f32.f16.f16.f32",
+                                      "m16n8k16.row.f32.f16.f16.f32",
+                                      "m16n8k17.f32.f16.f16.f32",
+                                      "m0016n8k16.f32.f16.f16.f32",
+                                      "m8n8k4.f16.f16.f16.f32",
+                                      "wgmma.m64n9k16.f32.f16.f16",
+                                      "wgmma.m64n264k16.f32.f16.f16",
+                                      "m64n8k16.f32.f16.f16.f32",
+                                      "wgmma.m16n8k16.f32.f16.f16",
+                                      "m16nNk16.f32.f16.f16.f32",
+                                      "m99999999999n8k4.f32.f16.f16.f32",
+                                      "m16n-8k16.f32.f16.f16.f32"}) {
+    CAPTURE(text);
+    CHECK(find_instruction(text).m == 0);
+  }
+}
+
+TEST_CASE("names are unique, and each names its own row") {
+  std::set<std::string> names;
+  for (const Instruction& row : instruction_table) {
+    const std::string name = short_name(row);
+    CHECK(names.insert(name).second);
+    const Instruction found = find_instruction(name);
+    CHECK(found.m == row.m);
+    CHECK(short_name(found) == name);
+    CHECK(found.first_sm == row.first_sm);
+    CHECK(found.last_sm == row.last_sm);
+  }
+}
+
+TEST_CASE("targets") {
+  CHECK(find_target("sm_90a") == find_target("sm_90"));
+  CHECK(find_target("sm_100f")->architecture == Architecture::blackwell);
+  CHECK(find_target("sm_91") == nullptr);
+  CHECK(find_target("") == nullptr);
+  CHECK(find_target("a") == nullptr);
+  const Instruction wgmma = find_instruction("wgmma.m64n8k16.f32.f16.f16");
+  for (const Target& target : target_table)
+    CHECK(wgmma.runs_on(target) == (target.name == "sm_90"));
+}
+
+TEST_CASE("native and lowered, as the compiler has it") {
+  const auto native = [](std::string_view name, std::string_view target) {
+    return is_native(find_instruction(name), *find_target(target));
+  };
+  for (const std::string_view target : {"sm_70", "sm_72", "sm_75"})
+    CHECK(native("m8n8k4.f32.f16.f16.f32", target));
+  for (const std::string_view target :
+       {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"})
+    for (const std::string_view name :
+         {"m8n8k4.f32.f16.f16.f32", "m8n8k4.f16.f16.f16.f16", "m8n8k4.f32.f16.f16.f16"})
+      CHECK_FALSE(native(name, target));
+  for (const std::string_view name : {"m16n8k32.f32.e4m3.e4m3.f32", "m16n8k16.f16.e5m2.e4m3.f16"}) {
+    for (const std::string_view target : {"sm_89", "sm_120"}) CHECK(native(name, target));
+    for (const std::string_view target : {"sm_90", "sm_100", "sm_103", "sm_110"})
+      CHECK_FALSE(native(name, target));
+  }
+  CHECK(native("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90"));
+  CHECK(native("m16n8k16.f32.bf16.bf16.f32", "sm_120"));
+}
