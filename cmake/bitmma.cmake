@@ -34,4 +34,10 @@ function(bitmma_library folder)
   target_include_directories(${target} ${scope}
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
   target_link_libraries(${target} ${scope} ${ARG_DEPENDS})
+  # "folder:other,folders", what tests/architecture reads
+  set(folders ${ARG_DEPENDS})
+  list(FILTER folders INCLUDE REGEX "^bitmma::")
+  list(TRANSFORM folders REPLACE "^bitmma::" "")
+  list(JOIN folders "," folders)
+  set_property(GLOBAL APPEND PROPERTY BITMMA_FOLDER_GRAPH "${folder}:${folders}")
 endfunction()

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "bitmma/isa/format.hpp"
 #include "bitmma/isa/layout.hpp"
@@ -208,21 +209,35 @@ constexpr Instruction find_instruction(std::string_view text) {
   return {};
 }
 
-/// The short spelling: m16n8k16.f32.f16.f16.f32, wgmma.m64n8k32.f32.e4m3.e4m3; m8n8k4's layouts
-/// are named unless they are .row.col.
-inline std::string short_name(const Instruction& row) {
+namespace detail {
+
+inline std::string spelling(const Instruction& row, std::string prefix, bool matrix_layouts) {
   const auto matrix_layout = [](MatrixLayout layout) {
     return layout == MatrixLayout::row ? ".row" : ".col";
   };
-  std::string name = row.family == Family::wgmma ? "wgmma.m" : "m";
-  name.append(std::to_string(row.m)).append("n");
+  std::string name = std::move(prefix);
+  name.append("m").append(std::to_string(row.m)).append("n");
   name.append(row.n == 0 ? "N" : std::to_string(row.n));
   name.append("k").append(std::to_string(row.k));
-  if (row.a_layout != MatrixLayout::row || row.b_layout != MatrixLayout::col)
-    name.append(matrix_layout(row.a_layout)).append(matrix_layout(row.b_layout));
+  if (matrix_layouts) name.append(matrix_layout(row.a_layout)).append(matrix_layout(row.b_layout));
   for (const Format* format : {row.d, row.a, row.b}) name.append(".").append(format->name);
   if (row.family == Family::mma_sync) name.append(".").append(row.c->name);
   return name;
+}
+
+}  // namespace detail
+
+/// The short spelling: m16n8k16.f32.f16.f16.f32, wgmma.m64n8k32.f32.e4m3.e4m3; m8n8k4's layouts
+/// are named unless they are .row.col.
+inline std::string short_name(const Instruction& row) {
+  return detail::spelling(row, row.family == Family::wgmma ? "wgmma." : "",
+                          row.a_layout != MatrixLayout::row || row.b_layout != MatrixLayout::col);
+}
+
+/// PTX's spelling: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32.
+inline std::string ptx_name(const Instruction& row) {
+  return row.family == Family::wgmma ? detail::spelling(row, "wgmma.mma_async.sync.aligned.", false)
+                                     : detail::spelling(row, "mma.sync.aligned.", true);
 }
 
 /// True if the operand is spread over lanes' registers. B of wgmma is read from shared memory.

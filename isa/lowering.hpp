@@ -2,8 +2,10 @@
 /// the sequence that the compiler emits. Programs are data; the emulator interprets them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "bitmma/isa/instruction.hpp"
 
@@ -107,6 +109,30 @@ constexpr std::span<const Operation> lowered_program(const Instruction& row, con
 
 constexpr bool is_native(const Instruction& row, const Target& target) {
   return lowered_program(row, target).data() == program::native;
+}
+
+/// The machine instruction that computes an operation of a lowered program, as SASS spells it.
+inline std::string machine_name(const Instruction& row, const Operation& operation) {
+  switch (operation.opcode) {
+    case Opcode::mma:
+      break;
+    case Opcode::fmul:
+      return "FMUL";
+    case Opcode::ffma:
+      return "FFMA";
+    case Opcode::fadd:
+      return "FADD";
+    case Opcode::hadd:
+      return "HADD2";
+    case Opcode::widen:
+      return "HADD2.F32";
+    case Opcode::narrow:
+      return "F2FP.F16.F32";
+  }
+  const int k = row.k * std::popcount(operation.residues) / 4;
+  std::string name = "HMMA.";
+  for (const int extent : {row.m, row.n, k}) name.append(std::to_string(extent));
+  return name.append(*row.d == f32 ? ".F32" : ".F16");
 }
 
 }  // namespace bitmma

@@ -1,6 +1,7 @@
 /// Compilation targets and the arithmetic of their tensor cores, one row each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -17,6 +18,14 @@ enum class Architecture : std::uint8_t {
   blackwell,
   rtx_blackwell,
 };
+
+inline constexpr std::string_view architecture_names[] = {
+    "Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell", "RTX Blackwell",
+};
+
+constexpr std::string_view architecture_name(Architecture architecture) {
+  return architecture_names[static_cast<std::size_t>(architecture)];
+}
 
 struct Target {
   std::string_view name;

@@ -1,0 +1,93 @@
+/// What stands behind the answer for an instruction on a target.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bitmma/isa/instruction.hpp"
+
+namespace bitmma {
+
+enum class EvidenceLabel : std::uint8_t {
+  unverified,  ///< taken over from a related target, or read off machine code; not run there
+  published,   ///< the datapath was published by others; no rows were compared
+  vectors,     ///< equal on rows that others measured on that GPU and published
+  hardware,    ///< equal on outputs that this project measured on that GPU
+};
+
+constexpr std::string_view label_name(EvidenceLabel label) {
+  switch (label) {
+    case EvidenceLabel::published:
+      return "published";
+    case EvidenceLabel::vectors:
+      return "vectors";
+    case EvidenceLabel::hardware:
+      return "hardware";
+    case EvidenceLabel::unverified:
+      break;
+  }
+  return "unverified";
+}
+
+struct Evidence {
+  std::string_view target;
+  std::string_view instructions;  ///< short names; * stands for any characters
+  EvidenceLabel label;
+  std::string_view source;
+};
+
+/// The first row that fits stands. Rows of MATLAB-tensor-core are those measured by Khattak and
+/// Mikaitis (2025), half of them, 2,500 an instruction; "Xie et al." is the MMA-Sim paper (2025).
+inline constexpr Evidence evidence_table[] = {
+    {"sm_70", "m8n8k4*.f32.f16.f16.f32", EvidenceLabel::vectors, "V100: 2,500 rows"},
+    {"sm_70", "m8n8k4*.f16.f16.f16.f16", EvidenceLabel::vectors, "V100: 2,500 rows"},
+    {"sm_75", "m*", EvidenceLabel::published, "Xie et al.; one source has 4 products a step"},
+    {"sm_80", "m16n8k8.f*.f16.*", EvidenceLabel::vectors, "A100: 2,500 rows"},
+    {"sm_80", "m16n8k8.*.bf16.*", EvidenceLabel::vectors, "A100: 2,500 rows"},
+    {"sm_80", "m16n8k4.*", EvidenceLabel::vectors, "A100: 2,500 rows"},
+    {"sm_80", "m16*", EvidenceLabel::published, "Xie et al."},
+    {"sm_86", "m16n8k8.f*.f16.*", EvidenceLabel::vectors, "A2: 2,500 rows"},
+    {"sm_86", "m16n8k8.*.bf16.*", EvidenceLabel::vectors, "A2: 2,500 rows"},
+    {"sm_86", "m16n8k4.*", EvidenceLabel::vectors, "A2: 2,500 rows"},
+    {"sm_86", "m16*", EvidenceLabel::published, "Xie et al."},
+    {"sm_89", "m16n8k8.f*.f16.*", EvidenceLabel::vectors, "RTX Ada and L40S: 5,000 rows"},
+    {"sm_89", "m16n8k8.*.bf16.*", EvidenceLabel::vectors, "RTX Ada and L40S: 5,000 rows"},
+    {"sm_89", "m16n8k4.*", EvidenceLabel::vectors, "RTX Ada and L40S: 5,000 rows"},
+    {"sm_89", "m16n8k32.f32.e4m3.e4m3.*", EvidenceLabel::vectors, "RTX Ada and L40S: 5,000 rows"},
+    {"sm_89", "m16n8k32.f32.e5m2.e5m2.*", EvidenceLabel::vectors, "RTX Ada and L40S: 5,000 rows"},
+    {"sm_89", "m16n8k32.f16.e4m3.e4m3.*", EvidenceLabel::vectors, "RTX Ada: 2,500 rows"},
+    {"sm_89", "m16n8k32.f16.e5m2.e5m2.*", EvidenceLabel::vectors, "RTX Ada: 2,500 rows"},
+    {"sm_89", "m16*", EvidenceLabel::published, "Xie et al."},
+    {"sm_90", "m*", EvidenceLabel::hardware, "H200: 12 million outputs, tests/vectors/sm_90"},
+    {"sm_90", "wgmma*", EvidenceLabel::hardware, "H200: 72 million outputs, tests/vectors/sm_90"},
+    {"sm_100", "m16n8k16.*.f16.f16.*", EvidenceLabel::vectors, "B200: 2,500 rows"},
+    {"sm_100", "m16n8k16.*.bf16.*", EvidenceLabel::vectors, "B200: 2,500 rows"},
+    {"sm_100", "m16n8k4.*", EvidenceLabel::vectors, "B200: 2,500 rows"},
+    {"sm_100", "m16n8k32.*.e4m3.e4m3.*", EvidenceLabel::vectors, "B200: 2,500 rows"},
+    {"sm_100", "m16n8k32.*.e5m2.e5m2.*", EvidenceLabel::vectors, "B200: 2,500 rows"},
+    {"sm_100", "m16*", EvidenceLabel::published, "Xie et al."},
+    {"sm_120", "m16*", EvidenceLabel::published, "Xie et al."},
+    {"sm_*", "m8n8k4*", EvidenceLabel::unverified, "machine code read, not run"},
+    {"sm_*", "*", EvidenceLabel::unverified, "taken over from its family"},
+};
+
+/// True if the text fits the pattern, in which * stands for any characters.
+constexpr bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() != '*')
+    return !text.empty() && pattern.front() == text.front() &&
+           matches(pattern.substr(1), text.substr(1));
+  return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+}
+
+/// What stands behind the instruction on the target. Requires row.runs_on(target).
+inline const Evidence& find_evidence(const Instruction& row, const Target& target) {
+  const std::string name = short_name(row);
+  const Evidence* evidence = evidence_table;
+  while (!matches(evidence->target, target.name) || !matches(evidence->instructions, name))
+    ++evidence;
+  return *evidence;
+}
+
+}  // namespace bitmma
