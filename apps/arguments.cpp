@@ -1,0 +1,94 @@
+#include "bitmma/apps/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace bitmma {
+namespace {
+
+/// Insertions, deletions and replacements that turn one text into the other (Levenshtein).
+std::size_t edit_distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> line(y.size() + 1);
+  std::iota(line.begin(), line.end(), std::size_t{0});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::size_t diagonal = line[0]++;
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const std::size_t replaced = diagonal + (x[i] != y[j] ? 1 : 0);
+      diagonal = line[j + 1];
+      line[j + 1] = std::min({replaced, line[j] + 1, diagonal + 1});
+    }
+  }
+  return line.back();
+}
+
+/// The short name nearest to a text among the instructions that `eligible` admits.
+template <class Eligible>
+std::string nearest_name(std::string_view text, Eligible eligible) {
+  std::string nearest;
+  for (const Instruction& row : instruction_table) {
+    const std::string name = short_name(row);
+    if (eligible(row) &&
+        (nearest.empty() || edit_distance(text, name) < edit_distance(text, nearest)))
+      nearest = name;
+  }
+  return nearest;
+}
+
+std::string_view without_qualifiers(std::string_view text) {
+  const std::size_t qualifiers = text.find("aligned.");
+  return qualifiers == std::string_view::npos ? text : text.substr(qualifiers + 8);
+}
+
+std::string absent_message(const Instruction& row, const Target& target) {
+  const bool too_old = target.sm < row.first_sm;
+  const std::string name = short_name(row);
+  // The same operands matter more to a user than a similar shape.
+  std::string nearest = nearest_name(name, [&](const Instruction& other) {
+    return other.runs_on(target) && other.a == row.a && other.b == row.b && other.d == row.d;
+  });
+  if (nearest.empty())
+    nearest = nearest_name(name, [&](const Instruction& other) { return other.runs_on(target); });
+  return fmt::format("{} is not on {}: it needs sm_{}{}; nearest there: {}", name, target.name,
+                     row.first_sm,
+                     too_old && row.last_sm > 1000 ? " or later"
+                     : row.last_sm == row.first_sm ? ""
+                                                   : fmt::format(" to sm_{}", row.last_sm),
+                     nearest);
+}
+
+}  // namespace
+
+std::string target_names() {
+  std::vector<std::string_view> names;
+  for (const Target& target : target_table) names.push_back(target.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const Target& target_argument(std::string_view text) {
+  const Target* target = find_target(text);
+  if (target == nullptr)
+    throw UsageError(
+        fmt::format("--arch {}: unknown target; choose from {}", text, target_names()));
+  return *target;
+}
+
+Instruction instruction_argument(std::string_view text) {
+  const Instruction row = find_instruction(text);
+  if (row.m == 0)
+    throw UsageError(fmt::format(
+        "{}: unknown instruction; nearest: {} ('bitmma list' shows all)", text,
+        nearest_name(without_qualifiers(text), [](const Instruction&) { return true; })));
+  return row;
+}
+
+Execution execution_argument(std::string_view arch, std::string_view instr) {
+  const Target& target = target_argument(arch);
+  const Instruction row = instruction_argument(instr);
+  if (!row.runs_on(target)) throw UsageError(absent_message(row, target));
+  return resolve(row, target);
+}
+
+}  // namespace bitmma

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include "bitmma/apps/explanation.hpp"
+#include "bitmma/apps/table.hpp"
+#include "bitmma/isa/lowering.hpp"
+#include "bitmma/reference/exact_text.hpp"
+
+namespace bitmma {
+namespace {
+
+constexpr int shown_digits = 9;
+constexpr std::size_t steps_on_a_screen = 4;
+
+std::string value_text(const ExactValue& value) { return to_decimal(value, shown_digits); }
+
+std::string code_value(const Format& format, Code code) {
+  const bool negative_zero = code == format.sign_mask();
+  return negative_zero ? "-0" : value_text(exact_value(format, code));
+}
+
+std::string code_text(const Format& format, Code code) {
+  return fmt::format("0x{:0{}X} = {}", code, format.storage_bits / 4, code_value(format, code));
+}
+
+std::string term_name(const ExplainedTerm& term) {
+  return term.k ? fmt::format("k={}", *term.k) : "c";
+}
+
+std::string factors(const Instruction& row, const ExplainedTerm& term) {
+  return term.k ? fmt::format("{} · {}", code_value(*row.a, term.a_code),
+                              code_value(*row.b, term.b_code))
+                : "";
+}
+
+std::string special_step(const Execution& execution, const ExplainedStep& step) {
+  std::string text = "    NaN or Inf among the terms decides:";
+  for (const ExplainedTerm& term : step.terms)
+    if (term.special)
+      text += fmt::format(" {}{}{}", term_name(term), term.k ? " = " : "",
+                          factors(execution.instruction, term));
+  return text + "\n";
+}
+
+std::string terms_table(const Execution& execution, const ExplainedStep& step) {
+  Table table({"term", "a · b", "exact value", "exponent", "shift", "significand kept|cut",
+               "value cut off"});
+  std::size_t zeros = 0;
+  for (const ExplainedTerm& term : step.terms) {
+    if (term.value.is_zero()) {
+      ++zeros;
+      continue;
+    }
+    table.add({term_name(term), factors(execution.instruction, term), value_text(term.value),
+               fmt::format("{}", term.exponent), fmt::format("{}", term.shift), term.binary,
+               term.cut.is_zero() ? "" : value_text(term.cut)});
+  }
+  std::string text = zeros == step.terms.size() ? "" : table.text(4);
+  if (zeros > 0) text += fmt::format("    ({} zero terms)\n", zeros);
+  return text;
+}
+
+std::string_view conversion_name(const Format& d) {
+  return d == f32 ? "truncated" : "rounded to nearest even";
+}
+
+std::string step_result(const Execution& execution, const ExplainedStep& step) {
+  const Format& d = execution.formats.d;
+  std::string text;
+  if (!step.special) text = fmt::format("    sum {}", value_text(step.sum));
+  text +=
+      fmt::format("{}-> .{} {}", step.special ? "    " : " ", d.name, code_text(d, step.result));
+  if (!step.special)
+    text +=
+        fmt::format(" ({}{})", conversion_name(d),
+                    step.rounding.is_zero() ? ": nothing lost" : ": " + value_text(step.rounding));
+  return text + "\n";
+}
+
+std::string step_title(const ExplainedStep& step, std::size_t number, std::size_t total,
+                       const Execution& execution) {
+  std::string text = fmt::format("  step {} of {}: k = {}..{}", number, total,
+                                 *step.terms.front().k, *step.terms[step.terms.size() - 2].k);
+  if (!step.special)
+    text += fmt::format(", aligned to 2^{}, {} fraction bits kept: last place 2^{}", step.exponent,
+                        execution.datapath.fraction_bits,
+                        step.exponent - execution.datapath.fraction_bits);
+  return text + "\n";
+}
+
+/// "c + s2" and the like: what an operation that is no mma does to which values.
+std::string operation_text(const Explanation& whole, const ExplainedOperation& explained) {
+  const TracedOperation& traced = explained.traced;
+  const Operation& operation = traced.operation;
+  const Instruction& row = whole.execution.instruction;
+  const std::size_t k = explained.instruction * static_cast<std::size_t>(row.k) +
+                        static_cast<std::size_t>(operation.k);
+  const std::string product =
+      k < whole.a.size()
+          ? fmt::format("{} · {}", code_value(*row.a, whole.a[k]), code_value(*row.b, whole.b[k]))
+          : "0 · 0";
+  const auto line = [&](const std::string& inputs, const Format& result) {
+    return fmt::format("  {:<13} {} = {}\n", machine_name(row, operation), inputs,
+                       code_text(result, traced.result));
+  };
+  switch (operation.opcode) {
+    case Opcode::fmul:
+      return line(fmt::format("k={}: {}", k, product), f32);
+    case Opcode::ffma:
+      return line(fmt::format("k={}: {} + {}", k, product, code_value(f32, traced.x)), f32);
+    case Opcode::fadd:
+      return line(fmt::format("{} + {}", code_value(f32, traced.x), code_value(f32, traced.y)),
+                  f32);
+    case Opcode::hadd:
+      return line(fmt::format("{} + {}", code_value(f16, traced.x), code_value(f16, traced.y)),
+                  f16);
+    case Opcode::widen:
+      return line(fmt::format("f16 {} as f32", code_value(f16, traced.x)), f32);
+    case Opcode::narrow:
+      return line(fmt::format("f32 {} as f16, to nearest even", code_value(f32, traced.x)), f16);
+    case Opcode::mma:
+      break;
+  }
+  const std::string name =
+      is_native(row, whole.target) ? short_name(row) : machine_name(row, operation);
+  return fmt::format("  {}, c = {}\n", name, code_value(whole.execution.formats.c, traced.x));
+}
+
+std::string head(const Explanation& whole) {
+  const Instruction& row = whole.execution.instruction;
+  const Evidence& evidence = find_evidence(row, whole.target);
+  return fmt::format(
+      "{} on {}: {}; evidence: {} ({})\n{} products in {} instruction{}\n\n", short_name(row),
+      whole.target.name, is_native(row, whole.target) ? "native" : "lowered",
+      label_name(evidence.label), evidence.source, whole.a.size(),
+      whole.operations.back().instruction + 1, whole.operations.back().instruction == 0 ? "" : "s");
+}
+
+std::string summary(const Explanation& whole) {
+  const Format& d = *whole.execution.instruction.d;
+  const ExplainedError& error = whole.error;
+  const Code rounded = round_to(d, whole.exact);
+  return fmt::format(
+      "\nd      {}\nexact  {} ({})\n       correctly rounded {}\nerror  absolute {:.6g}, relative "
+      "{:.6g}, {:.6g} ulp of .{}, relative to Σ|a||b|+|c| {:.6g}\nf32 loop on a CPU: {}\n",
+      code_text(d, whole.result), value_text(whole.exact), to_hexadecimal(whole.exact),
+      code_text(d, rounded), error.absolute, error.relative, error.ulp, d.name,
+      error.relative_to_terms, code_text(f32, whole.f32_loop));
+}
+
+std::size_t step_count(const Explanation& whole) {
+  std::size_t count = 0;
+  for (const ExplainedOperation& operation : whole.operations) count += operation.steps.size();
+  return count;
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& whole, std::optional<std::size_t> detail) {
+  const std::size_t steps = step_count(whole);
+  const bool all = steps <= steps_on_a_screen && !detail;
+  std::string text = head(whole);
+  std::size_t number = 0;
+  for (const ExplainedOperation& operation : whole.operations) {
+    text += operation_text(whole, operation);
+    for (const ExplainedStep& step : operation.steps) {
+      ++number;
+      text += step_title(step, number, steps, whole.execution);
+      if (step.special)
+        text += special_step(whole.execution, step);
+      else if (all || detail == number)
+        text += terms_table(whole.execution, step);
+      text += step_result(whole.execution, step);
+    }
+  }
+  text += summary(whole);
+  if (!all && !detail) text += fmt::format("\n--step 1 to {} shows one step's terms\n", steps);
+  return text;
+}
+
+}  // namespace bitmma

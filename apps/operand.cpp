@@ -1,0 +1,123 @@
+#include "bitmma/apps/operand.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bitmma/apps/usage_error.hpp"
+#include "bitmma/isa/target.hpp"
+
+namespace bitmma {
+namespace {
+
+/// A type whose elements are codes of a format.
+struct Encoding {
+  const Format* format;
+  NpyType type;
+
+  /// False where an integer or untyped element holds the bits of a float.
+  constexpr bool is_float() const { return type.kind == 'f'; }
+};
+
+// The first row of a format is the type in which its codes are written.
+constexpr Encoding encodings[] = {
+    {&f16, {'f', 2}},  {&bf16, {'u', 2}}, {&bf16, {'V', 2}}, {&tf32, {'f', 4}},
+    {&e4m3, {'u', 1}}, {&e4m3, {'V', 1}}, {&e5m2, {'u', 1}}, {&e5m2, {'V', 1}},
+    {&e5m2, {'f', 1}}, {&f32, {'f', 4}},  {&f64, {'f', 8}},
+};
+
+constexpr const Encoding* find_encoding(const Format& format) {
+  for (const Encoding& encoding : encodings)
+    if (*encoding.format == format) return &encoding;
+  return nullptr;
+}
+
+static_assert(std::ranges::all_of(format_table, [](const Format* format) {
+  return find_encoding(*format) != nullptr;
+}));
+static_assert(std::ranges::all_of(encodings, [](const Encoding& encoding) {
+  return encoding.format->storage_bits == 8 * encoding.type.item_bytes;
+}));
+
+constexpr bool stores(NpyType type, const Format& format) {
+  return std::ranges::any_of(encodings, [&](const Encoding& encoding) {
+    return encoding.type == type && *encoding.format == format;
+  });
+}
+
+/// True if a row says which numbers a type's elements are by themselves. <f4 means f32, not tf32.
+constexpr bool names_values(const Encoding& encoding) {
+  return encoding.is_float() && encoding.format->ignored_bits() == 0;
+}
+
+/// The format of a float type's values, or nullptr.
+const Format* value_format(NpyType type) {
+  for (const Encoding& encoding : encodings)
+    if (encoding.type == type && names_values(encoding)) return encoding.format;
+  return nullptr;
+}
+
+/// True if each value of one IEEE format is a value of another format.
+bool is_subset(const Format& from, const Format& to) {
+  return from.exponent_bits <= to.exponent_bits && from.fraction_bits <= to.fraction_bits;
+}
+
+std::string rounding_names() {
+  std::vector<std::string_view> names;
+  for (const RoundingChoice& choice : rounding_choices) names.push_back(choice.name);
+  return fmt::format("--round {}", fmt::join(names, "|"));
+}
+
+/// One row of the table in operand.hpp, for a message.
+std::string accepted_types(const Format& format) {
+  std::vector<std::string> types;
+  for (const Encoding& encoding : encodings)
+    if (*encoding.format == format)
+      types.push_back(fmt::format("'{}'{}", spelling(encoding.type),
+                                  encoding.is_float() ? "" : " (bit patterns)"));
+  for (const Encoding& encoding : encodings)
+    if (names_values(encoding) && !stores(encoding.type, format))
+      types.push_back(
+          fmt::format("'{}'{}", spelling(encoding.type),
+                      is_subset(*encoding.format, format) ? "" : " with " + rounding_names()));
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
+NpyArray converted(const NpyArray& array, const Format& from, const Format& to, Rounding rounding) {
+  const Overflow overflow =
+      operand_class(to) == OperandClass::fp8 ? Overflow::saturate : Overflow::ieee;
+  NpyArray result = zeros(native_type(to), array.shape);
+  for (std::size_t i = 0; i < array.size(); ++i)
+    result.set_bits(i, convert(from, array.bits(i), to, rounding, overflow));
+  return result;
+}
+
+}  // namespace
+
+NpyType native_type(const Format& format) { return find_encoding(format)->type; }
+
+NpyArray operand_codes(NpyArray array, const Format& format, std::optional<Rounding> rounding,
+                       std::string_view argument) {
+  const bool is_stored = stores(array.type, format);
+  if (is_stored && !(rounding && format.ignored_bits() > 0)) {
+    array.type = native_type(format);
+    return array;
+  }
+  const Format* const values = value_format(array.type);
+  if (values == nullptr)
+    throw UsageError(fmt::format("{}: dtype '{}' is not accepted for {}; accepted are {}", argument,
+                                 spelling(array.type), format.name, accepted_types(format)));
+  if (!rounding && !is_subset(*values, format))
+    throw UsageError(
+        fmt::format("{}: dtype '{}' has values that {} does not have; give {} to convert them, or "
+                    "store {} as '{}'",
+                    argument, spelling(array.type), format.name, rounding_names(), format.name,
+                    spelling(native_type(format))));
+  return converted(array, *values, format, rounding.value_or(Rounding::nearest_even));
+}
+
+}  // namespace bitmma

@@ -1,0 +1,35 @@
+#include "bitmma/apps/table.hpp"
+
+#include <algorithm>
+
+namespace bitmma {
+
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;  // not a UTF-8 continuation
+  }));
+}
+
+std::string Table::text(std::size_t indent) const {
+  std::vector<std::size_t> widths(rows_.front().size());
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
+
+  const auto line = [&](const std::vector<std::string>& cells) {
+    std::string text(indent, ' ');
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text += cells[i];
+      if (i + 1 < cells.size()) text.append(widths[i] - display_width(cells[i]) + 2, ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::vector<std::string> rule;
+  for (const std::size_t width : widths) rule.emplace_back(width, '-');
+  std::string text = line(rows_.front()) + line(rule);
+  for (std::size_t i = 1; i < rows_.size(); ++i) text += line(rows_[i]);
+  return text;
+}
+
+}  // namespace bitmma
