@@ -1,0 +1,273 @@
+/// Compares the GPU with the emulator, bit by bit, on seeded operands.
+///
+///     bitmma_campaign [--instr NAME|all] [--family NAME|all] [--count OUTPUTS] [--seed SEED]
+///                     [--record FILE] [--golden FILE ROWS]
+///
+/// Exit status: 0 all bits equal, 1 a difference, 2 wrong usage or a failed CUDA call, 3 no device.
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bitmma/kernels/batch.hpp"
+#include "bitmma/kernels/campaign_report.hpp"
+#include "bitmma/kernels/device.hpp"
+#include "bitmma/kernels/instruction_kernel.hpp"
+
+namespace bitmma {
+namespace {
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  std::string instruction = "all";
+  std::string family = "all";
+  std::size_t count = 1'000'000;  ///< outputs of each kernel in each family
+  std::uint64_t seed = 1;
+  std::string record;
+  std::string golden;
+  std::size_t golden_rows = 0;  ///< of each instruction
+};
+
+template <class Integer>
+Integer parse_number(std::string_view text) {
+  Integer number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UsageError("not a number: " + std::string(text));
+  return number;
+}
+
+Options parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  std::size_t next = 0;
+  const auto take = [&] {
+    if (next == arguments.size()) throw UsageError("a value is missing after " + arguments.back());
+    return arguments[next++];
+  };
+  while (next < arguments.size()) {
+    const std::string option = take();
+    if (option == "--instr") {
+      options.instruction = take();
+    } else if (option == "--family") {
+      options.family = take();
+    } else if (option == "--count") {
+      options.count = parse_number<std::size_t>(take());
+    } else if (option == "--seed") {
+      options.seed = parse_number<std::uint64_t>(take());
+    } else if (option == "--record") {
+      options.record = take();
+    } else if (option == "--golden") {
+      options.golden = take();
+      options.golden_rows = parse_number<std::size_t>(take());
+    } else {
+      throw UsageError("unknown option " + option +
+                       "; there are --instr --family --count --seed --record --golden");
+    }
+  }
+  if (options.count == 0) throw UsageError("--count is at least 1");
+  return options;
+}
+
+/// An instruction with the kernels that were built for it, one for each place of A.
+struct ChosenInstruction {
+  Instruction row;
+  std::vector<ASource> a_sources;
+};
+
+/// What the option names, as far as the target runs it. A spelling with N names every N.
+std::vector<ChosenInstruction> chosen_instructions(const std::string& name, const Target& target) {
+  const Instruction wanted = find_instruction(name);
+  if (name != "all" && wanted.m == 0) throw UsageError("no such instruction: " + name);
+  std::vector<ChosenInstruction> chosen;
+  std::string runnable;
+  for (const InstructionKernel& kernel : instruction_kernels()) {
+    const Instruction row = find_instruction(kernel.name);
+    if (!row.runs_on(target)) continue;
+    if (kernel.a_source == ASource::registers) runnable.append("\n  ").append(kernel.name);
+    Instruction named = row;
+    if (wanted.n == 0) named.n = 0;
+    if (name != "all" && short_name(named) != short_name(wanted)) continue;
+    if (chosen.empty() || short_name(chosen.back().row) != kernel.name) chosen.push_back({row, {}});
+    chosen.back().a_sources.push_back(kernel.a_source);
+  }
+  if (chosen.empty())
+    throw UsageError("no kernel for " + name + " on " + std::string(target.name) +
+                     "; there are:" + runnable);
+  return chosen;
+}
+
+std::vector<NamedFamily> chosen_families(const std::string& name) {
+  std::vector<NamedFamily> chosen;
+  std::string names;
+  for (const NamedFamily& family : input_families) {
+    names.append(" ").append(family.name);
+    if (name == "all" || name == family.name) chosen.push_back(family);
+  }
+  // The table begins with plain random values and ends with the families aimed at edge cases.
+  std::ranges::reverse(chosen);
+  if (chosen.empty()) throw UsageError("no such family: " + name + "; there are:" + names);
+  return chosen;
+}
+
+std::vector<std::uint32_t> packed_operand(const Batch& batch, ASource a_source, Operand operand) {
+  const std::vector<Code>& codes = operand == Operand::a   ? batch.a
+                                   : operand == Operand::b ? batch.b
+                                                           : batch.c;
+  const std::vector<PackedElement> elements = packed_elements(batch.row, a_source, operand);
+  const std::size_t words = operand_words(batch.row, a_source, operand);
+  const std::size_t instances = codes.size() / elements.size();
+  std::vector<std::uint32_t> packed(instances * words);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < instances; ++i)
+    pack(elements, std::span(codes).subspan(i * elements.size(), elements.size()),
+         std::span(packed).subspan(i * words, words));
+  return packed;
+}
+
+/// D's codes by the GPU.
+std::vector<Code> measure(const Batch& batch, ASource a_source) {
+  const std::vector<PackedElement> elements = packed_elements(batch.row, a_source, Operand::d);
+  const std::size_t instances = batch.c.size() / elements.size();
+  const std::vector<std::uint32_t> words = run_on_device(
+      batch.row, a_source, instances, packed_operand(batch, a_source, Operand::a),
+      packed_operand(batch, a_source, Operand::b), packed_operand(batch, a_source, Operand::c));
+  std::vector<Code> codes(batch.c.size());
+  const std::size_t per_instance = words.size() / instances;
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < instances; ++i)
+    unpack(elements, std::span(words).subspan(i * per_instance, per_instance),
+           std::span(codes).subspan(i * elements.size(), elements.size()));
+  return codes;
+}
+
+/// Matched elements, tile by tile.
+void write_golden(std::ostream& out, const Batch& batch, const std::vector<Code>& d,
+                  std::size_t rows, const Target& target) {
+  const auto matched = static_cast<std::size_t>(std::min(batch.row.m, batch.row.n));
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t index = matched_element(batch.row, i / matched, i % matched);
+    out << operand_line(batch, index, target) << " " << code_text(*batch.row.d, d[index]) << "\n";
+  }
+}
+
+/// Counts the differences; prints the line of this kernel and family, and the first difference.
+void compare(const Batch& batch, const std::vector<Code>& gpu, const std::vector<Code>& emulator,
+             std::string_view family, const Target& target, KernelTotal& total) {
+  std::size_t mismatches = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < gpu.size(); ++i)
+    if (gpu[i] != emulator[i] && mismatches++ == 0) first = i;
+  std::cout << total.instruction << " " << a_source_name(total.a_source) << " " << family << " "
+            << gpu.size() << " " << mismatches << std::endl;
+  if (mismatches != 0)
+    std::cout << "  first: " << operand_line(batch, first, target) << " gpu "
+              << code_text(*batch.row.d, gpu[first]) << " emulator "
+              << code_text(*batch.row.d, emulator[first]) << std::endl;
+  total.outputs += gpu.size();
+  total.mismatches += mismatches;
+}
+
+/// One instruction over the families: each batch is emulated once and measured by every kernel.
+std::vector<KernelTotal> run_instruction(const ChosenInstruction& chosen, const Options& options,
+                                         const std::vector<NamedFamily>& families,
+                                         const Target& target, std::ostream& golden) {
+  const Instruction& row = chosen.row;
+  const Execution execution = resolve(row, target);
+  std::vector<KernelTotal> totals;
+  for (const ASource a_source : chosen.a_sources) totals.push_back({short_name(row), a_source});
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    const std::size_t golden_rows =
+        options.golden_rows / families.size() + (i < options.golden_rows % families.size() ? 1 : 0);
+    const auto longer_side = static_cast<std::size_t>(std::max(row.m, row.n));
+    const Batch batch = make_batch(
+        row, families[i].family, std::max(options.count, golden_rows * longer_side), options.seed);
+    const std::vector<Code> emulated = emulate(execution, batch);
+    for (KernelTotal& total : totals) {
+      const std::vector<Code> measured = measure(batch, total.a_source);
+      compare(batch, measured, emulated, families[i].name, target, total);
+      if (&total == &totals.front()) write_golden(golden, batch, measured, golden_rows, target);
+    }
+  }
+  return totals;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+Provenance find_provenance(const DeviceInfo& device, std::uint64_t seed) {
+  const std::string name = "sm_" + std::to_string(device.sm);
+  const Target* target = find_target(name);
+  if (target == nullptr) throw UsageError(device.name + " is " + name + ", an unknown target");
+  return {*target, device, std::string(kernel_compiler_version()), today(), seed};
+}
+
+/// A file to write, or a stream that goes nowhere if there is no name.
+std::ofstream open_output(const std::string& name) {
+  std::ofstream file;
+  if (name.empty()) return file;
+  file.open(name);
+  if (!file) throw UsageError("cannot write " + name);
+  return file;
+}
+
+void close_output(std::ofstream& file, const std::string& name) {
+  if (name.empty()) return;
+  file.close();
+  if (!file) throw UsageError("cannot write " + name);
+}
+
+/// The exit status.
+int run_campaign(const Options& options) {
+  const std::vector<DeviceInfo> found = devices();
+  if (found.empty()) {
+    std::cerr << "bitmma_campaign: no CUDA device\n";
+    return 3;
+  }
+  const Provenance provenance = find_provenance(found.front(), options.seed);
+  const std::vector<NamedFamily> families = chosen_families(options.family);
+  std::ofstream record = open_output(options.record);
+  std::ofstream golden = open_output(options.golden);
+  write_golden_header(golden, provenance);
+
+  std::vector<KernelTotal> totals;
+  for (const ChosenInstruction& chosen :
+       chosen_instructions(options.instruction, provenance.target))
+    for (const KernelTotal& total :
+         run_instruction(chosen, options, families, provenance.target, golden))
+      totals.push_back(total);
+
+  std::vector<std::string> family_names;
+  for (const NamedFamily& family : families) family_names.emplace_back(family.name);
+  write_record(record, provenance, totals, family_names);
+  close_output(record, options.record);
+  close_output(golden, options.golden);
+  write_summary(std::cout, provenance, totals);
+  const bool equal =
+      std::ranges::all_of(totals, [](const KernelTotal& total) { return total.mismatches == 0; });
+  return equal ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace bitmma
+
+int main(int argc, char** argv) {
+  try {
+    return bitmma::run_campaign(bitmma::parse_options({argv + 1, argv + argc}));
+  } catch (const std::exception& error) {
+    std::cerr << "bitmma_campaign: " << error.what() << "\n";
+    return 2;
+  }
+}
