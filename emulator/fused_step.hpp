@@ -93,6 +93,7 @@ BITMMA_HD constexpr int alignment_exponent(const FusedStep& step, int floor) {
 /// A product is below 4, c below 2, so that an aligned term is below 2^(fraction_bits + 2) and 33
 /// of them below 2^(fraction_bits + 8): 33 bits and a sign at fraction_bits = 25.
 BITMMA_HD constexpr std::int64_t align(const Term& term, int exponent, int fraction_bits) {
+  if (term.significand == 0) return 0;  // its exponent may be above the one aligned to
   const int shift = (exponent - term.exponent) + term.fraction_bits - fraction_bits;
   const std::uint64_t magnitude = shift <= 0   ? term.significand << -shift
                                   : shift < 64 ? term.significand >> shift

@@ -28,9 +28,9 @@ constexpr Execution resolve(const Instruction& row, const Target& target) {
   Execution execution{row, lowered_program(row, target), {*row.a, *row.b, *row.c, *row.d}, {}, 0};
   const Operation& first = execution.program.front();
   if (first.opcode != Opcode::mma) return execution;
-  if (first.unpacked != nullptr) {
-    execution.formats.a = *first.unpacked;
-    execution.formats.b = *first.unpacked;
+  if (first.as_f16) {
+    execution.formats.a = f16;
+    execution.formats.b = f16;
     execution.formats.c = *row.d;
   }
   execution.datapath = *find_datapath(target.architecture, operand_class(execution.formats.a));
@@ -77,12 +77,8 @@ BITMMA_HD constexpr Code run_mma(const Execution& execution, const Operation& op
   };
   for (int k = 0; k < row.k; ++k) {
     if ((operation.residues >> (k % 4) & 1) == 0) continue;
-    a_step[filled] = operation.unpacked == nullptr
-                         ? a[k]
-                         : convert(*row.a, a[k], formats.a, Rounding::nearest_even);
-    b_step[filled] = operation.unpacked == nullptr
-                         ? b[k]
-                         : convert(*row.b, b[k], formats.b, Rounding::nearest_even);
+    a_step[filled] = operation.as_f16 ? convert(*row.a, a[k], f16, Rounding::nearest_even) : a[k];
+    b_step[filled] = operation.as_f16 ? convert(*row.b, b[k], f16, Rounding::nearest_even) : b[k];
     if (++filled == execution.step_products) flush();
   }
   if (filled != 0) flush();

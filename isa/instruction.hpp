@@ -67,14 +67,15 @@ constexpr bool take_prefix(std::string_view& rest, std::string_view prefix) {
   return true;
 }
 
-/// A number of one to three digits, or −1.
+/// A number of one to three digits without leading zeros, or −1.
 constexpr int take_number(std::string_view& rest) {
   int value = 0;
+  if (rest.starts_with('0')) return -1;
   std::size_t digits = 0;
-  for (; digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits)
+  for (; digits < 3 && digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits)
     value = value * 10 + (rest[digits] - '0');
   rest.remove_prefix(digits);
-  return digits == 0 || digits > 3 ? -1 : value;
+  return digits == 0 ? -1 : value;
 }
 
 /// Reads m16n8k16, or m64nNk16 for every N of wgmma.
@@ -98,9 +99,16 @@ constexpr bool take_matrix_layout(std::string_view& rest, MatrixLayout& layout) 
   return true;
 }
 
+/// Not by find_format() != nullptr: gcc's undefined-behaviour sanitizer takes no such comparison
+/// for a constant expression (gcc bug 71962).
 constexpr bool take_format(std::string_view& rest, const Format*& format) {
-  format = find_format(take_token(rest));
-  return format != nullptr;
+  const std::string_view name = take_token(rest);
+  for (const Format* row : format_table)
+    if (row->name == name) {
+      format = row;
+      return true;
+    }
+  return false;
 }
 
 }  // namespace detail
@@ -199,8 +207,8 @@ constexpr Instruction find_instruction(std::string_view text) {
   for (const Instruction& row : instruction_table) {
     const bool n_fits = row.n != 0 ? wanted.n == row.n : wanted.n % 8 == 0 && wanted.n <= 256;
     if (row.family == wanted.family && row.m == wanted.m && n_fits && row.k == wanted.k &&
-        row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout && row.d == wanted.d &&
-        row.a == wanted.a && row.b == wanted.b && row.c == wanted.c) {
+        row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout && *row.d == *wanted.d &&
+        *row.a == *wanted.a && *row.b == *wanted.b && *row.c == *wanted.c) {
       wanted.first_sm = row.first_sm;
       wanted.last_sm = row.last_sm;
       return wanted;

@@ -31,9 +31,9 @@ struct Operation {
   std::uint8_t destination;
   std::uint8_t x = 0;
   std::uint8_t y = 0;
-  int k = 0;                         ///< fmul and ffma: which product
-  ResidueMask residues = every_k;    ///< mma: which products
-  const Format* unpacked = nullptr;  ///< mma: the format A and B are converted to first, exactly
+  int k = 0;                       ///< fmul and ffma: which product
+  ResidueMask residues = every_k;  ///< mma: which products
+  bool as_f16 = false;             ///< mma: A and B are converted to f16 first, exactly
 };
 
 inline constexpr int slots = 6;
@@ -64,13 +64,13 @@ inline constexpr Operation product_pairs[] = {
 // FP8 where mma.sync has no FP8 tensor core: unpacking pairs of bytes to f16 leaves each half of
 // the products in another register, hence the residues.
 inline constexpr Operation fp8_as_f16_f32[] = {
-    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, &f16},
-    {Opcode::mma, 2, 2, 0, 0, 0b1100, &f16},
+    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, true},
+    {Opcode::mma, 2, 2, 0, 0, 0b1100, true},
     {Opcode::fadd, 2, c_slot, 2},
 };
 inline constexpr Operation fp8_as_f16_f16[] = {
-    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, &f16},
-    {Opcode::mma, 2, 2, 0, 0, 0b1100, &f16},
+    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, true},
+    {Opcode::mma, 2, 2, 0, 0, 0b1100, true},
     {Opcode::hadd, 2, c_slot, 2},
 };
 
@@ -102,7 +102,8 @@ inline constexpr Lowering lowering_table[] = {
 constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target) {
   for (const Lowering& lowering : lowering_table)
     if (lowering.first_sm <= target.sm && target.sm <= lowering.last_sm && lowering.m == row.m &&
-        lowering.operands == operand_class(*row.a) && lowering.d == row.d && lowering.c == row.c)
+        lowering.operands == operand_class(*row.a) && *lowering.d == *row.d &&
+        *lowering.c == *row.c)
       return lowering.program;
   return program::native;
 }

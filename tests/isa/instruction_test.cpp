@@ -38,7 +38,7 @@ TEST_CASE("spellings that name no row") {
                                       "m16n8k16.col.col.f32.f16.f16.f32",
                                       "m16n8k16.row.f32.f16.f16.f32",
                                       "m16n8k17.f32.f16.f16.f32",
-                                      "m0016n8k16.f32.f16.f16.f32",
+                                      "m016n8k16.f32.f16.f16.f32",
                                       "m8n8k4.f16.f16.f16.f32",
                                       "wgmma.m64n9k16.f32.f16.f16",
                                       "wgmma.m64n264k16.f32.f16.f16",
