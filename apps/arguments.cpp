@@ -61,6 +61,15 @@ std::string absent_message(const Instruction& row, const Target& target) {
 
 }  // namespace
 
+std::string whole_number_error(const std::string& text) {
+  constexpr std::size_t most_digits = 18;  // of those that every std::size_t has
+  const bool leading_zero = text.size() > 1 && text.front() == '0';
+  if (text.find_first_not_of("0123456789") == std::string::npos && !leading_zero &&
+      text.size() <= most_digits)
+    return "";
+  return fmt::format("{} is no whole number from 0", text);
+}
+
 std::string target_names() {
   std::vector<std::string_view> names;
   for (const Target& target : target_table) names.push_back(target.name);

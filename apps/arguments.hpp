@@ -2,6 +2,7 @@
 /// line that says what is wrong and which choices there are.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "bitmma/apps/usage_error.hpp"
@@ -18,6 +19,11 @@ Instruction instruction_argument(std::string_view text);
 /// The instruction on the target. Also throws if the target does not have the instruction, naming
 /// the nearest one that it has.
 Execution execution_argument(std::string_view arch, std::string_view instr);
+
+/// A check for CLI11 of an option that counts from 0: what is wrong with the text, or nothing.
+/// Accepts decimal digits alone, where CLI11's own conversion also takes -1 (as 2^64 - 1) and 010
+/// (as 8).
+std::string whole_number_error(const std::string& text);
 
 /// All targets' names: "sm_70, sm_72, …".
 std::string target_names();

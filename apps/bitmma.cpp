@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <iostream>
+#include <vector>
 
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/usage_error.hpp"
@@ -11,13 +13,43 @@ namespace {
 
 constexpr int usage_status = 2;
 
-/// One line, whatever the library's message looks like.
-int usage(std::string_view message) {
-  std::string line(message);
-  for (char& c : line)
-    if (c == '\n') c = ' ';
-  fmt::print(stderr, "bitmma: {}\n", line);
+int usage(const UsageError& error) {
+  // Unlike fmt::print(), no exception where stderr is closed: the exit status still tells.
+  std::fputs(fmt::format("bitmma: {}\n", error.what()).c_str(), stderr);
   return usage_status;
+}
+
+/// No argument may be empty, so that an unset shell variable is not taken for an absent operand.
+void check_arguments(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i)
+    if (*argv[i] == '\0') throw UsageError(fmt::format("argument {} is empty", i));
+}
+
+void parse(CLI::App& app, int argc, const char* const* argv) {
+  check_arguments(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    app.exit(help_or_version);  // prints it
+  }
+}
+
+/// Throws if a part of what was printed is lost, as on a full disk.
+void flush_output() {
+  if (std::cout.flush() && std::fflush(stdout) == 0) return;
+  throw UsageError("cannot write all of the standard output");
+}
+
+/// The parser's message; where the first argument is no command, the commands that there are.
+UsageError parse_error(CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (!app.get_subcommands().empty() || unknown.empty())
+    return UsageError(fmt::format("{} ('bitmma --help' and 'bitmma COMMAND --help' show the usage)",
+                                  error.what()));
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return UsageError(
+      fmt::format("{}: unknown command; choose from {}", unknown[0], fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -35,17 +67,15 @@ int run_bitmma(int argc, const char* const* argv) {
   add_diff(app, status);
   add_demo(app, status);
   try {
-    app.parse(argc, argv);
+    parse(app, argc, argv);
+    flush_output();
     return status;
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return usage(fmt::format("{} ('bitmma --help' and 'bitmma COMMAND --help' show the usage)",
-                             error.what()));
+    return usage(parse_error(app, error));
   } catch (const UsageError& error) {
-    return usage(error.what());
+    return usage(error);
   } catch (const std::exception& error) {
-    return usage(fmt::format("unexpected: {}", error.what()));
+    return usage(UsageError(fmt::format("unexpected: {}", error.what())));
   }
 }
 

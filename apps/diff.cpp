@@ -60,6 +60,8 @@ void check_shape(const Result& result, const std::string& file, const Result& x,
 }
 
 void run(const Options& options, int& status) {
+  if (options.policy.max_ulp && !(*options.policy.max_ulp >= 0))
+    throw UsageError(fmt::format("--ulp {}: choose a number from 0", *options.policy.max_ulp));
   const Result x = read_result(options.x, options.fp8);
   const Result y = read_result(options.y, options.fp8);
   check_shape(y, options.y, x, options.x);
@@ -89,8 +91,7 @@ void add_diff(CLI::App& app, int& status) {
   command->add_option("--fp8", options->fp8, "what arrays of bytes hold: e4m3 or e5m2")
       ->check(CLI::IsMember({"e4m3", "e5m2"}));
   command->add_flag("--any-nan", options->policy.any_nan, "any NaN equals any NaN");
-  command->add_option("--ulp", options->policy.max_ulp, "values so many ulp apart are equal")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--ulp", options->policy.max_ulp, "values so many ulp apart are equal");
   command->add_flag("--json", options->json, "an object; compare/report.hpp names its fields");
   command->callback([options, &status] { run(*options, status); });
 }

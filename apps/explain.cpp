@@ -63,8 +63,9 @@ void add_explain(CLI::App& app) {
       "example: bitmma explain --arch sm_90 --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy c.npy "
       "--row 3");
   add_operand_options(*command, *options);
-  command->add_option("--row", options->row, "which row, from 0");
-  command->add_option("--step", options->step, "show the terms of this fused step, from 1");
+  command->add_option("--row", options->row, "which row, from 0")->check(whole_number_error);
+  command->add_option("--step", options->step, "show the terms of this fused step, from 1")
+      ->check(whole_number_error);
   command->add_flag("--json", options->json, "everything, as one object");
   command->callback([options] { run(*options); });
 }

@@ -33,12 +33,13 @@ std::string factors(const Instruction& row, const ExplainedTerm& term) {
 }
 
 std::string special_step(const Execution& execution, const ExplainedStep& step) {
-  std::string text = "    NaN or Inf among the terms decides:";
+  std::vector<std::string> terms;
   for (const ExplainedTerm& term : step.terms)
     if (term.special)
-      text += fmt::format(" {}{}{}", term_name(term), term.k ? " = " : "",
-                          factors(execution.instruction, term));
-  return text + "\n";
+      terms.push_back(
+          term.k ? fmt::format("{} ({})", term_name(term), factors(execution.instruction, term))
+                 : term_name(term));
+  return fmt::format("    NaN or Inf among the terms decides: {}\n", fmt::join(terms, ", "));
 }
 
 std::string terms_table(const Execution& execution, const ExplainedStep& step) {
@@ -76,10 +77,22 @@ std::string step_result(const Execution& execution, const ExplainedStep& step) {
   return text + "\n";
 }
 
+/// The k of a step's products as runs of neighbours: "0..15", "0..1, 4..5".
+std::string product_range(const ExplainedStep& step) {
+  std::vector<std::string> runs;
+  const std::size_t products = step.terms.size() - 1;
+  for (std::size_t first = 0; first < products;) {
+    std::size_t last = first;
+    while (last + 1 < products && *step.terms[last + 1].k == *step.terms[last].k + 1) ++last;
+    runs.push_back(fmt::format("{}..{}", *step.terms[first].k, *step.terms[last].k));
+    first = last + 1;
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
 std::string step_title(const ExplainedStep& step, std::size_t number, std::size_t total,
                        const Execution& execution) {
-  std::string text = fmt::format("  step {} of {}: k = {}..{}", number, total,
-                                 *step.terms.front().k, *step.terms[step.terms.size() - 2].k);
+  std::string text = fmt::format("  step {} of {}: k = {}", number, total, product_range(step));
   if (!step.special)
     text += fmt::format(", aligned to 2^{}, {} fraction bits kept: last place 2^{}", step.exponent,
                         execution.datapath.fraction_bits,

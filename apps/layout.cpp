@@ -58,7 +58,7 @@ void check_element(const Options& options, const Layout& layout) {
   const int columns = layout.extent(Axis::column);
   const std::vector<int>& element = options.element;
   if (element.empty()) return;
-  if (element[0] < 0 || element[0] >= rows || element[1] < 0 || element[1] >= columns)
+  if (element[0] >= rows || element[1] >= columns)
     throw UsageError(
         fmt::format("--element {},{}: choose a row from 0 to {} and a column from 0 to {}",
                     element[0], element[1], rows - 1, columns - 1));
@@ -195,9 +195,10 @@ void add_layout(CLI::App& app) {
   command->add_option("--operand", options->operand, "A, B, C or D")
       ->required()
       ->transform(CLI::IsMember({"A", "B", "C", "D"}, CLI::ignore_case));
-  command->add_option("--lane", options->lane, "only this lane")->check(CLI::NonNegativeNumber);
+  command->add_option("--lane", options->lane, "only this lane")->check(whole_number_error);
   command->add_option("--element", options->element, "only this element: ROW,COLUMN of its tile")
       ->delimiter(',')
+      ->check(whole_number_error)
       ->expected(2);
   command->add_flag("--json", options->json, "an object with an array of elements");
   command->callback([options] { run(*options); });

@@ -154,8 +154,10 @@ void run_mma(const Options& options) {
 
   Result result(*execution.instruction.d,
                 shape.batched ? std::vector{shape.batch, m, n} : std::vector{m, n});
-  Progress progress(shape.batch * m);
-  for (std::size_t index = 0; index < shape.batch; ++index) {
+  // Empty products take no memory, so there can be more of them than a loop ends with.
+  const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
+  Progress progress(products * m);
+  for (std::size_t index = 0; index < products; ++index) {
     const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);
     in_parts(m, rows_at_a_time(n * k), progress,
              [&, index, n = n, k = k, m = m](std::size_t first, std::size_t count) {

@@ -36,6 +36,7 @@ void replay(const std::filesystem::path& folder, ReplayedFolder& replayed) {
                                file("b.npy"), file("c.npy"),  ""};
   const Operands operands = read_operands(options, row);
   const auto [rows, k] = rows_shape(options, operands);
+  check_chain(row, k);
   const NpyArray measured =
       operand_codes(read_npy(file("d.npy")), *row.d, std::nullopt, file("d.npy"));
   if (measured.shape != std::vector{rows})
@@ -64,7 +65,10 @@ std::filesystem::path default_vectors() {
 std::vector<ReplayedFolder> replay_vectors(const std::filesystem::path& vectors) {
   const std::filesystem::path manifest = vectors / "manifest.json";
   std::vector<ReplayedFolder> folders;
-  for (const nlohmann::json& entry : read_manifest(manifest)) {
+  const nlohmann::json entries = read_manifest(manifest);
+  if (!entries.is_array() || entries.empty())
+    throw UsageError(fmt::format("{}: not a list of folders", manifest.string()));
+  for (const nlohmann::json& entry : entries) {
     ReplayedFolder folder{};
     try {
       folder.name = entry.at("dir");
