@@ -13,10 +13,10 @@ namespace {
 std::size_t edit_distance(std::string_view x, std::string_view y) {
   std::vector<std::size_t> line(y.size() + 1);
   std::iota(line.begin(), line.end(), std::size_t{0});
-  for (std::size_t i = 0; i < x.size(); ++i) {
+  for (const char from : x) {
     std::size_t diagonal = line[0]++;
     for (std::size_t j = 0; j < y.size(); ++j) {
-      const std::size_t replaced = diagonal + (x[i] != y[j] ? 1 : 0);
+      const std::size_t replaced = diagonal + (from != y[j] ? 1 : 0);
       diagonal = line[j + 1];
       line[j + 1] = std::min({replaced, line[j] + 1, diagonal + 1});
     }

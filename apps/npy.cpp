@@ -363,7 +363,7 @@ fs::path resolve_target(const fs::path& path) {
   if (type == fs::file_type::none) throw UsageError(error.message());
   if (type != fs::file_type::regular)
     throw UsageError("exists and is not a regular file; name a file to write");
-  const fs::path target = fs::canonical(path, error);
+  fs::path target = fs::canonical(path, error);
   if (error) throw UsageError(error.message());
   return target;
 }

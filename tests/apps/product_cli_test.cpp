@@ -90,7 +90,7 @@ std::string f16_bytes(const Codes& codes, const std::vector<std::size_t>& indice
 /// a.npy and b.npy (rows, k) of f16.
 Operands store_f16_rows(const Program& program, std::size_t k) {
   const Execution executed = execution("sm_90", "m16n8k16.f32.f16.f16.f32");
-  const Operands operands = random_operands(executed.instruction, rows * k, rows * k, rows);
+  Operands operands = random_operands(executed.instruction, rows * k, rows * k, rows);
   program.store("a.npy", array_of(f2, {rows, k}, operands.a));
   program.store("b.npy", array_of(f2, {rows, k}, operands.b));
   return operands;

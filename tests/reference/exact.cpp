@@ -211,7 +211,7 @@ TEST_CASE("exact dot product keeps what is left after 2^200 cancels") {
 
 TEST_CASE("exact dot product of published inputs") {
   // Xie et al. 2025, table 8: every tensor core loses some of this sum; f64 arithmetic does not.
-  const auto codes = [](std::vector<double> values) {
+  const auto codes = [](const std::vector<double>& values) {
     std::vector<Code> result;
     for (const double value : values) result.push_back(from_double(f16, value));
     return result;
