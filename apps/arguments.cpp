@@ -1,6 +1,7 @@
 #include "bitmma/apps/arguments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -43,7 +44,6 @@ std::string_view without_qualifiers(std::string_view text) {
 }
 
 std::string absent_message(const Instruction& row, const Target& target) {
-  const bool too_old = target.sm < row.first_sm;
   const std::string name = short_name(row);
   // The same operands matter more to a user than a similar shape.
   std::string nearest = nearest_name(name, [&](const Instruction& other) {
@@ -51,11 +51,11 @@ std::string absent_message(const Instruction& row, const Target& target) {
   });
   if (nearest.empty())
     nearest = nearest_name(name, [&](const Instruction& other) { return other.runs_on(target); });
-  return fmt::format("{} is not on {}: it needs sm_{}{}; nearest there: {}", name, target.name,
-                     row.first_sm,
-                     too_old && row.last_sm > 1000 ? " or later"
-                     : row.last_sm == row.first_sm ? ""
-                                                   : fmt::format(" to sm_{}", row.last_sm),
+  // An instruction of a single target is one of its variant with the suffix a.
+  const std::string needed = row.first_sm == row.last_sm
+                                 ? fmt::format("sm_{}a", row.first_sm)
+                                 : fmt::format("sm_{} or later", row.first_sm);
+  return fmt::format("{} is not on {}: it needs {}; nearest there: {}", name, target.name, needed,
                      nearest);
 }
 
@@ -85,12 +85,12 @@ const Target& target_argument(std::string_view text) {
 }
 
 Instruction instruction_argument(std::string_view text) {
-  const Instruction row = find_instruction(text);
-  if (row.m == 0)
+  const std::optional<Instruction> row = find_instruction(text);
+  if (!row)
     throw UsageError(fmt::format(
         "{}: unknown instruction; nearest: {} ('bitmma list' shows all)", text,
         nearest_name(without_qualifiers(text), [](const Instruction&) { return true; })));
-  return row;
+  return *row;
 }
 
 Execution execution_argument(std::string_view arch, std::string_view instr) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -105,9 +106,12 @@ std::size_t print_replay(const std::vector<ReplayedFolder>& folders) {
   return all.mismatches;
 }
 
-/// Returns the number of mismatches. Prints nothing if the vectors are malformed.
-std::size_t run(const std::filesystem::path& vectors) {
-  if (!std::filesystem::is_regular_file(vectors / "manifest.json")) {
+/// Returns the number of mismatches. Prints nothing if the vectors are malformed, or missing from a
+/// folder that was named.
+std::size_t run(const std::string& named) {
+  const std::filesystem::path vectors =
+      named.empty() ? default_vectors() : std::filesystem::path(named);
+  if (named.empty() && !has_manifest(vectors)) {
     print_dot_product();
     fmt::print(
         "Recorded GPU rows: skipped, no manifest.json in {} (--vectors or BITMMA_VECTORS "
@@ -130,11 +134,7 @@ void add_demo(CLI::App& app, int& status) {
       "example: bitmma demo --vectors ../shared/vectors");
   command->add_option("--vectors", *vectors,
                       "folder with manifest.json (default: $BITMMA_VECTORS or ../shared/vectors)");
-  command->callback([vectors, &status] {
-    const std::size_t mismatches =
-        run(vectors->empty() ? default_vectors() : std::filesystem::path(*vectors));
-    status = mismatches == 0 ? 0 : 1;
-  });
+  command->callback([vectors, &status] { status = run(*vectors) == 0 ? 0 : 1; });
 }
 
 }  // namespace bitmma

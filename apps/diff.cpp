@@ -6,7 +6,6 @@
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/npy.hpp"
 #include "bitmma/apps/operand.hpp"
-#include "bitmma/apps/operand_files.hpp"
 #include "bitmma/apps/usage_error.hpp"
 #include "bitmma/compare/report.hpp"
 
@@ -22,22 +21,6 @@ struct Options {
   bool json = false;
 };
 
-/// The format whose values an array holds.
-const Format& result_format(const NpyArray& array, const std::string& file,
-                            const std::string& fp8) {
-  if (array.type.item_bytes == 1 && array.type.kind != 'b' && array.type.kind != 'i') {
-    if (!fp8.empty()) return *find_format(fp8);
-    throw UsageError(fmt::format("{}: {} may be e4m3 or e5m2; say which with --fp8", file,
-                                 spelling(array.type)));
-  }
-  if (array.type == NpyType{'V', 2}) return bf16;
-  for (const Format* format : format_table)
-    if (*format != tf32 && native_type(*format) == array.type) return *format;
-  throw UsageError(
-      fmt::format("{}: type {}; choose <f2, <f4, <f8, <u2 or V2 (bf16), |u1 or V1 (FP8)", file,
-                  spelling(array.type)));
-}
-
 /// An array and the format of its elements.
 struct Result {
   NpyArray array;
@@ -47,7 +30,7 @@ struct Result {
 
 Result read_result(const std::string& file, const std::string& fp8) {
   NpyArray array = read_npy(file);
-  const Format& format = result_format(array, file, fp8);
+  const Format& format = result_format(array.type, fp8, file);
   return {std::move(array), &format};
 }
 
@@ -88,7 +71,7 @@ void add_diff(CLI::App& app, int& status) {
   command->add_option("X", options->x, "X.npy")->required();
   command->add_option("Y", options->y, "Y.npy")->required();
   command->add_option("--exact", options->exact, "Z.npy: errors of X and Y against it");
-  command->add_option("--fp8", options->fp8, "what arrays of bytes hold: e4m3 or e5m2")
+  command->add_option("--fp8", options->fp8, "what u1 and V1 arrays hold: e4m3 or e5m2")
       ->check(CLI::IsMember({"e4m3", "e5m2"}));
   command->add_flag("--any-nan", options->policy.any_nan, "any NaN equals any NaN");
   command->add_option("--ulp", options->policy.max_ulp, "values so many ulp apart are equal");

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/explanation.hpp"
@@ -10,25 +13,62 @@ namespace {
 
 struct Options : OperandOptions {
   std::size_t row = 0;
+  std::vector<std::size_t> element;
   std::optional<std::size_t> step;
   bool json = false;
 };
 
-std::vector<Code> codes_of_row(const NpyArray& array, std::size_t row, std::size_t k) {
-  std::vector<Code> codes(k);
-  for (std::size_t i = 0; i < k; ++i) codes[i] = array.bits(row * k + i);
+/// One output element's operands.
+struct Element {
+  std::vector<Code> a;
+  std::vector<Code> b;
+  Code c;
+};
+
+std::vector<Code> every(const NpyArray& array, std::size_t first, std::size_t step,
+                        std::size_t count) {
+  std::vector<Code> codes(count);
+  for (std::size_t i = 0; i < count; ++i) codes[i] = array.bits(first + i * step);
   return codes;
 }
 
-std::size_t step_count(const Explanation& explanation) {
-  std::size_t count = 0;
-  for (const ExplainedOperation& operation : explanation.operations)
-    count += operation.steps.size();
-  return count;
+Code addend(const Operands& operands, std::size_t index) {
+  return operands.c ? operands.c->bits(index) : 0;
+}
+
+/// Row --row of A and of B, as dot takes them.
+Element element_of_rows(const Options& options, const Operands& operands) {
+  const auto [rows, k] = rows_shape(options, operands);
+  if (rows == 0) throw UsageError(fmt::format("{}: no rows to explain", options.a));
+  if (options.row >= rows)
+    throw UsageError(fmt::format("--row {}: choose 0 to {}", options.row, rows - 1));
+  return {every(operands.a, options.row * k, 1, k), every(operands.b, options.row * k, 1, k),
+          addend(operands, options.row)};
+}
+
+/// Element --element of the product of A (m, k) and B (k, n), as mma takes them.
+Element element_of_product(const Options& options, const Operands& operands) {
+  const std::vector<std::size_t>& a = operands.a.shape;
+  const std::vector<std::size_t>& b = operands.b.shape;
+  const std::size_t row = options.element[0];
+  const std::size_t column = options.element[1];
+  if (a.size() != 2 || b.size() != 2 || a[1] != b[0])
+    throw UsageError(
+        fmt::format("{} and {}: shapes {} and {}; with --element, A must be (m, k) and "
+                    "B (k, n)",
+                    options.a, options.b, shape_text(a), shape_text(b)));
+  if (operands.c && operands.c->shape != std::vector{a[0], b[1]})
+    throw UsageError(fmt::format("{}: shape {}; C must be {}", options.c,
+                                 shape_text(operands.c->shape), shape_text({a[0], b[1]})));
+  if (row >= a[0] || column >= b[1])
+    throw UsageError(
+        fmt::format("--element {},{}: the product is {}", row, column, shape_text({a[0], b[1]})));
+  return {every(operands.a, row * a[1], 1, a[1]), every(operands.b, column, b[1], b[0]),
+          addend(operands, row * b[1] + column)};
 }
 
 void check_step(const Options& options, const Explanation& explanation) {
-  const std::size_t steps = step_count(explanation);
+  const std::size_t steps = explanation.step_count();
   if (!options.step || (*options.step >= 1 && *options.step <= steps)) return;
   throw UsageError(steps == 0 ? fmt::format("--step {}: no fused steps here", *options.step)
                               : fmt::format("--step {}: choose 1 to {}", *options.step, steps));
@@ -37,19 +77,16 @@ void check_step(const Options& options, const Explanation& explanation) {
 void run(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
   const Operands operands = read_operands(options, execution.instruction);
-  const auto [rows, k] = rows_shape(options, operands);
-  check_chain(execution.instruction, k);
-  if (rows == 0) throw UsageError(fmt::format("{}: no rows to explain", options.a));
-  if (options.row >= rows)
-    throw UsageError(fmt::format("--row {}: choose 0 to {}", options.row, rows - 1));
-
-  const Code c = operands.c ? operands.c->bits(options.row) : 0;
-  const Explanation explanation =
-      explain(execution, target_argument(options.arch), codes_of_row(operands.a, options.row, k),
-              codes_of_row(operands.b, options.row, k), c);
+  Element element = options.element.empty() ? element_of_rows(options, operands)
+                                            : element_of_product(options, operands);
+  check_chain(execution.instruction, element.a.size());
+  const Explanation explanation = explain(execution, target_argument(options.arch),
+                                          std::move(element.a), std::move(element.b), element.c);
   check_step(options, explanation);
-  fmt::print("{}\n", options.json ? explanation_json(explanation)
-                                  : explanation_text(explanation, options.step));
+  if (options.json)
+    fmt::print("{}\n", explanation_json(explanation));
+  else
+    fmt::print("{}", explanation_text(explanation, options.step));
 }
 
 }  // namespace
@@ -59,14 +96,23 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "explain",
       "One dot product step by step: exact terms, alignment, cut bits, sum, conversion, error.\n"
-      "A and B (rows, k), C (rows), as for dot\n"
+      "A and B (rows, k), C (rows), as for dot; with --element (m, k), (k, n), (m, n), as for mma\n"
       "example: bitmma explain --arch sm_90 --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy c.npy "
       "--row 3");
   add_operand_options(*command, *options);
-  command->add_option("--row", options->row, "which row, from 0")->check(whole_number_error);
-  command->add_option("--step", options->step, "show the terms of this fused step, from 1")
-      ->check(whole_number_error);
-  command->add_flag("--json", options->json, "everything, as one object");
+  CLI::Option* row =
+      command->add_option("--row", options->row, "which row, from 0")->check(whole_number_error);
+  command
+      ->add_option("--element", options->element,
+                   "ROW,COLUMN of a matrix product, instead of a row")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(whole_number_error)
+      ->excludes(row);
+  CLI::Option* step =
+      command->add_option("--step", options->step, "show the terms of this fused step, from 1")
+          ->check(whole_number_error);
+  command->add_flag("--json", options->json, "everything, as one object")->excludes(step);
   command->callback([options] { run(*options); });
 }
 

@@ -1,5 +1,10 @@
 #include "bitmma/apps/explanation.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
+
 #include "bitmma/reference/error.hpp"
 #include "bitmma/reference/sequential.hpp"
 
@@ -13,108 +18,142 @@ ExactValue term_value(const Term& term) {
   return {term.negative ? -significand : significand, term.exponent - term.fraction_bits};
 }
 
-/// The significand in binary, one digit or more before the point, | after the last kept digit.
-std::string binary_with_cut(const Term& term, int cut_digits) {
-  std::string digits;
-  for (int bit =
-           std::max(static_cast<int>(std::bit_width(term.significand)), term.fraction_bits + 1);
-       bit-- > 0;)
-    digits.push_back((term.significand >> bit & 1) != 0 ? '1' : '0');
-  const int total = static_cast<int>(digits.size());
-  const int point = total - term.fraction_bits;
-  const int cut = std::max(0, total - std::max(0, cut_digits));
+bool cuts_anything(std::uint64_t significand, int cut_digits) {
+  if (cut_digits <= 0) return false;
+  return cut_digits >= 64 || (significand & ((std::uint64_t{1} << cut_digits) - 1)) != 0;
+}
 
+/// The significand in binary, one digit or more before the point. Where anything is cut, | stands
+/// after the last kept digit.
+std::string binary_with_cut(const Term& term, int cut_digits) {
+  const int total =
+      std::max(static_cast<int>(std::bit_width(term.significand)), term.fraction_bits + 1);
+  const int first_cut =
+      cuts_anything(term.significand, cut_digits) ? std::max(0, total - cut_digits) : total;
   std::string text;
   for (int i = 0; i < total; ++i) {
-    if (i == cut) text.push_back('|');
-    if (i == point) text.push_back('.');
-    text.push_back(digits[static_cast<std::size_t>(i)]);
+    if (i == first_cut) text.push_back('|');
+    if (i == total - term.fraction_bits) text.push_back('.');
+    text.push_back((term.significand >> (total - 1 - i) & 1) != 0 ? '1' : '0');
   }
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
 }
 
-bool is_special_product(const Execution& execution, Code a, Code b) {
-  return decode(*execution.instruction.a, a).kind != Kind::finite ||
-         decode(*execution.instruction.b, b).kind != Kind::finite;
+bool is_special_product(const ElementProgram& program, Code a, Code b) {
+  return decode(program.a, a).kind != Kind::finite || decode(program.b, b).kind != Kind::finite;
 }
 
-ExplainedTerm explain_term(const Term& term, int exponent, int fraction_bits) {
-  ExplainedTerm explained{};
+/// Fills what a step without NaN and Inf makes of a term.
+void explain_alignment(ExplainedTerm& explained, const Term& term, int exponent,
+                       int fraction_bits) {
   explained.value = term_value(term);
   explained.exponent = term.exponent;
   explained.shift = exponent - term.exponent;
   explained.binary = binary_with_cut(term, explained.shift + term.fraction_bits - fraction_bits);
   explained.cut =
       explained.value - scaled(align(term, exponent, fraction_bits), exponent - fraction_bits);
-  return explained;
 }
 
 /// The k of an mma operation's products, in the order of its steps.
-std::vector<std::size_t> products_of(const Execution& execution, const Operation& operation,
+std::vector<std::size_t> products_of(const ElementProgram& program, const Operation& operation,
                                      std::size_t instruction) {
   std::vector<std::size_t> ks;
-  for (int k = 0; k < execution.instruction.k; ++k)
-    if ((operation.residues >> (k % 4) & 1) != 0)
-      ks.push_back(instruction * static_cast<std::size_t>(execution.instruction.k) +
-                   static_cast<std::size_t>(k));
+  for (int k = 0; k < program.k; ++k)
+    if (operation.takes(k))
+      ks.push_back(instruction * static_cast<std::size_t>(program.k) + static_cast<std::size_t>(k));
   return ks;
+}
+
+ExplainedTerm explain_product(const Explanation& whole, std::size_t k) {
+  ExplainedTerm term{};
+  term.k = k;
+  if (k < whole.a.size()) {
+    term.a_code = whole.a[k];
+    term.b_code = whole.b[k];
+  }
+  term.special = is_special_product(whole.execution.program, term.a_code, term.b_code);
+  return term;
+}
+
+ExplainedTerm explain_addend(Kind kind) {
+  ExplainedTerm term{};
+  term.special = kind != Kind::finite;
+  return term;
 }
 
 ExplainedStep explain_step(const Explanation& whole, const FusedStep& step,
                            std::span<const std::size_t> ks, Kind c_kind) {
-  const Execution& execution = whole.execution;
-  const int fraction_bits = execution.datapath.fraction_bits;
+  const StepRule& rule = whole.execution.program.step;
   ExplainedStep explained{step.special, step.exponent, {}, {}, step.result, {}};
-  for (int i = 0; i <= step.products; ++i) {
-    ExplainedTerm term = explain_term(step.terms[i], step.exponent, fraction_bits);
-    if (i < step.products) {
-      term.k = ks[static_cast<std::size_t>(i)];
-      if (*term.k < whole.a.size()) {
-        term.a_code = whole.a[*term.k];
-        term.b_code = whole.b[*term.k];
-      }
-      term.special = is_special_product(execution, term.a_code, term.b_code);
-    } else {
-      term.special = c_kind != Kind::finite;
-    }
-    explained.terms.push_back(std::move(term));
-  }
-  if (!step.special) {
-    explained.sum = scaled(step.sum, step.exponent - fraction_bits);
-    const ExactValue result = exact_value(execution.formats.d, step.result);
-    if (result.is_finite()) explained.rounding = result - explained.sum;
-  }
+  for (const std::size_t k : ks) explained.terms.push_back(explain_product(whole, k));
+  explained.terms.push_back(explain_addend(c_kind));
+  if (step.special) return explained;
+
+  for (std::size_t i = 0; i < explained.terms.size(); ++i)
+    explain_alignment(explained.terms[i], step.terms[i], step.exponent, rule.fraction_bits);
+  explained.sum = scaled(step.sum, step.exponent - rule.fraction_bits);
+  const ExactValue result = exact_value(rule.d, step.result);
+  if (result.is_finite()) explained.rounding = result - explained.sum;
   return explained;
 }
 
 ExplainedOperation explain_operation(const Explanation& whole, const TracedOperation& traced,
                                      std::size_t instruction) {
+  const StepRule& rule = whole.execution.program.step;
   ExplainedOperation explained{instruction, traced, {}};
-  const std::vector<std::size_t> ks = products_of(whole.execution, traced.operation, instruction);
+  const std::vector<std::size_t> ks =
+      products_of(whole.execution.program, traced.operation, instruction);
   std::size_t first = 0;
   // c of the first step is slot x, c of each later one the result before it.
-  Kind c_kind = decode(whole.execution.formats.c, traced.x).kind;
+  Kind c_kind = decode(rule.c, traced.x).kind;
   for (const FusedStep& step : traced.steps) {
     const auto count = static_cast<std::size_t>(step.products);
     explained.steps.push_back(
         explain_step(whole, step, std::span(ks).subspan(first, count), c_kind));
     first += count;
-    c_kind = decode(whole.execution.formats.d, step.result).kind;
+    c_kind = decode(rule.d, step.result).kind;
   }
   return explained;
 }
 
 }  // namespace
 
+std::size_t Explanation::step_count() const {
+  std::size_t count = 0;
+  for (const ExplainedOperation& operation : operations) count += operation.steps.size();
+  return count;
+}
+
+std::string Explanation::operation_name(const Operation& operation) const {
+  const Instruction& row = execution.instruction;
+  return is_native(row, target) ? short_name(row) : machine_name(row, operation);
+}
+
+const Format& Explanation::result_format(const Operation& operation) const {
+  switch (operation.opcode) {
+    case Opcode::mma:
+      return *execution.instruction.d;
+    case Opcode::hadd:
+    case Opcode::narrow:
+      return f16;
+    case Opcode::fmul:
+    case Opcode::ffma:
+    case Opcode::fadd:
+    case Opcode::widen:
+      break;
+  }
+  return f32;
+}
+
 Explanation explain(const Execution& execution, const Target& target, std::vector<Code> a,
                     std::vector<Code> b, Code c) {
   Explanation explanation{execution, target, std::move(a), std::move(b), c, {}, 0, {}, {}, 0};
   Trace trace;
-  explanation.result = run_chain(execution, explanation.a.data(), explanation.b.data(),
+  explanation.result = run_chain(execution.program, explanation.a.data(), explanation.b.data(),
                                  explanation.a.size(), c, trace);
-  const std::size_t operations = execution.program.size();
+  const auto operations = static_cast<std::size_t>(execution.program.operation_count);
   for (std::size_t i = 0; i < trace.operations().size(); ++i)
     explanation.operations.push_back(
         explain_operation(explanation, trace.operations()[i], i / operations));

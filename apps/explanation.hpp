@@ -7,6 +7,7 @@
 
 #include "bitmma/emulator/trace.hpp"
 #include "bitmma/isa/evidence.hpp"
+#include "bitmma/isa/lowering.hpp"
 #include "bitmma/reference/exact.hpp"
 
 namespace bitmma {
@@ -58,6 +59,11 @@ struct Explanation {
   ExactValue exact;
   ExplainedError error;
   Code f32_loop;  ///< what a plain f32 loop on a CPU returns
+
+  std::size_t step_count() const;  ///< fused steps of all operations
+  /// The instruction's short name where it is native, else the machine instruction's.
+  std::string operation_name(const Operation& operation) const;
+  const Format& result_format(const Operation& operation) const;
 };
 
 /// Runs the chain of instructions over a row of A and a column of B and explains it.

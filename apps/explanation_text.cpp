@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "bitmma/apps/explanation.hpp"
 #include "bitmma/apps/table.hpp"
+#include "bitmma/compare/value_text.hpp"
 #include "bitmma/isa/lowering.hpp"
 #include "bitmma/reference/exact_text.hpp"
 
@@ -13,13 +17,20 @@ constexpr std::size_t steps_on_a_screen = 4;
 
 std::string value_text(const ExactValue& value) { return to_decimal(value, shown_digits); }
 
+/// Without any rounding: all decimal digits, or the bits in hexadecimal where those are too many.
+std::string exact_text(const ExactValue& value) {
+  constexpr std::size_t longest = 24;
+  std::string text = to_decimal(value);
+  return text.size() <= longest ? text : to_hexadecimal(value);
+}
+
 std::string code_value(const Format& format, Code code) {
   const bool negative_zero = code == format.sign_mask();
   return negative_zero ? "-0" : value_text(exact_value(format, code));
 }
 
 std::string code_text(const Format& format, Code code) {
-  return fmt::format("0x{:0{}X} = {}", code, format.storage_bits / 4, code_value(format, code));
+  return fmt::format("{} = {}", hex_text(format, code), code_value(format, code));
 }
 
 std::string term_name(const ExplainedTerm& term) {
@@ -43,7 +54,7 @@ std::string special_step(const Execution& execution, const ExplainedStep& step) 
 }
 
 std::string terms_table(const Execution& execution, const ExplainedStep& step) {
-  Table table({"term", "a · b", "exact value", "exponent", "shift", "significand kept|cut",
+  Table table({"term", "a · b", "exact value", "exponent", "shift", "significand, kept|cut",
                "value cut off"});
   std::size_t zeros = 0;
   for (const ExplainedTerm& term : step.terms) {
@@ -51,29 +62,37 @@ std::string terms_table(const Execution& execution, const ExplainedStep& step) {
       ++zeros;
       continue;
     }
-    table.add({term_name(term), factors(execution.instruction, term), value_text(term.value),
+    table.add({term_name(term), factors(execution.instruction, term), exact_text(term.value),
                fmt::format("{}", term.exponent), fmt::format("{}", term.shift), term.binary,
-               term.cut.is_zero() ? "" : value_text(term.cut)});
+               term.cut.is_zero() ? "" : exact_text(term.cut)});
   }
   std::string text = zeros == step.terms.size() ? "" : table.text(4);
   if (zeros > 0) text += fmt::format("    ({} zero terms)\n", zeros);
   return text;
 }
 
-std::string_view conversion_name(const Format& d) {
-  return d == f32 ? "truncated" : "rounded to nearest even";
+std::string_view conversion_name(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::toward_zero:
+      return "truncated";
+    case Rounding::nearest_even:
+      return "rounded to nearest even";
+    case Rounding::nearest_away:
+      break;
+  }
+  return "rounded to nearest, ties away";
 }
 
 std::string step_result(const Execution& execution, const ExplainedStep& step) {
-  const Format& d = execution.formats.d;
+  const Format& d = execution.program.step.d;
   std::string text;
-  if (!step.special) text = fmt::format("    sum {}", value_text(step.sum));
+  if (!step.special) text = fmt::format("    sum {}", exact_text(step.sum));
   text +=
       fmt::format("{}-> .{} {}", step.special ? "    " : " ", d.name, code_text(d, step.result));
   if (!step.special)
     text +=
-        fmt::format(" ({}{})", conversion_name(d),
-                    step.rounding.is_zero() ? ": nothing lost" : ": " + value_text(step.rounding));
+        fmt::format(" ({}{})", conversion_name(execution.program.step.rounding),
+                    step.rounding.is_zero() ? ": nothing lost" : ": " + exact_text(step.rounding));
   return text + "\n";
 }
 
@@ -95,9 +114,14 @@ std::string step_title(const ExplainedStep& step, std::size_t number, std::size_
   std::string text = fmt::format("  step {} of {}: k = {}", number, total, product_range(step));
   if (!step.special)
     text += fmt::format(", aligned to 2^{}, {} fraction bits kept: last place 2^{}", step.exponent,
-                        execution.datapath.fraction_bits,
-                        step.exponent - execution.datapath.fraction_bits);
+                        execution.program.step.fraction_bits,
+                        step.exponent - execution.program.step.fraction_bits);
   return text + "\n";
+}
+
+/// The format of the slots that an operation other than mma reads.
+const Format& operand_format(Opcode opcode) {
+  return opcode == Opcode::hadd || opcode == Opcode::widen ? f16 : f32;
 }
 
 /// "c + s2" and the like: what an operation that is no mma does to which values.
@@ -111,41 +135,54 @@ std::string operation_text(const Explanation& whole, const ExplainedOperation& e
       k < whole.a.size()
           ? fmt::format("{} · {}", code_value(*row.a, whole.a[k]), code_value(*row.b, whole.b[k]))
           : "0 · 0";
-  const auto line = [&](const std::string& inputs, const Format& result) {
-    return fmt::format("  {:<13} {} = {}\n", machine_name(row, operation), inputs,
-                       code_text(result, traced.result));
+  const std::string x = code_value(operand_format(operation.opcode), traced.x);
+  const auto line = [&](const std::string& inputs) {
+    return fmt::format("  {:<13} {} = {}\n", whole.operation_name(operation), inputs,
+                       code_text(whole.result_format(operation), traced.result));
   };
   switch (operation.opcode) {
     case Opcode::fmul:
-      return line(fmt::format("k={}: {}", k, product), f32);
+      return line(fmt::format("k={}: {}", k, product));
     case Opcode::ffma:
-      return line(fmt::format("k={}: {} + {}", k, product, code_value(f32, traced.x)), f32);
+      return line(fmt::format("k={}: {} + {}", k, product, x));
     case Opcode::fadd:
-      return line(fmt::format("{} + {}", code_value(f32, traced.x), code_value(f32, traced.y)),
-                  f32);
     case Opcode::hadd:
-      return line(fmt::format("{} + {}", code_value(f16, traced.x), code_value(f16, traced.y)),
-                  f16);
+      return line(
+          fmt::format("{} + {}", x, code_value(operand_format(operation.opcode), traced.y)));
     case Opcode::widen:
-      return line(fmt::format("f16 {} as f32", code_value(f16, traced.x)), f32);
+      return line(fmt::format("f16 {} as f32", x));
     case Opcode::narrow:
-      return line(fmt::format("f32 {} as f16, to nearest even", code_value(f32, traced.x)), f16);
+      return line(fmt::format("f32 {} as f16, to nearest even", x));
     case Opcode::mma:
       break;
   }
-  const std::string name =
-      is_native(row, whole.target) ? short_name(row) : machine_name(row, operation);
-  return fmt::format("  {}, c = {}\n", name, code_value(whole.execution.formats.c, traced.x));
+  return fmt::format("  {}, c = {}\n", whole.operation_name(operation),
+                     code_value(whole.execution.program.step.c, traced.x));
+}
+
+/// How many codes have bits that the format ignores.
+std::size_t with_ignored_bits(const Format& format, const std::vector<Code>& codes) {
+  const Code ignored = (Code{1} << format.ignored_bits()) - 1;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(codes, [&](Code code) { return (code & ignored) != 0; }));
 }
 
 std::string head(const Explanation& whole) {
   const Instruction& row = whole.execution.instruction;
   const Evidence& evidence = find_evidence(row, whole.target);
-  return fmt::format(
-      "{} on {}: {}; evidence: {} ({})\n{} products in {} instruction{}\n\n", short_name(row),
+  std::string text = fmt::format(
+      "{} on {}: {}; evidence: {} ({})\n{} products in {} instruction{}\n", short_name(row),
       whole.target.name, is_native(row, whole.target) ? "native" : "lowered",
       label_name(evidence.label), evidence.source, whole.a.size(),
       whole.operations.back().instruction + 1, whole.operations.back().instruction == 0 ? "" : "s");
+  const std::size_t truncated =
+      with_ignored_bits(*row.a, whole.a) + with_ignored_bits(*row.b, whole.b);
+  if (truncated > 0)
+    text += fmt::format(
+        ".{} ignores the low {} bits, which are not zero in {} of A's and B's elements: all below, "
+        "the exact value too, is without them\n",
+        row.a->name, row.a->ignored_bits(), truncated);
+  return text + "\n";
 }
 
 std::string summary(const Explanation& whole) {
@@ -154,22 +191,17 @@ std::string summary(const Explanation& whole) {
   const Code rounded = round_to(d, whole.exact);
   return fmt::format(
       "\nd      {}\nexact  {} ({})\n       correctly rounded {}\nerror  absolute {:.6g}, relative "
-      "{:.6g}, {:.6g} ulp of .{}, relative to Σ|a||b|+|c| {:.6g}\nf32 loop on a CPU: {}\n",
+      "{:.6g}, {:.6g} ulp of .{}, relative to Σ|a||b|+|c| {:.6g}\nf32 loop on a CPU, c first, "
+      "without fma: {}\n",
       code_text(d, whole.result), value_text(whole.exact), to_hexadecimal(whole.exact),
       code_text(d, rounded), error.absolute, error.relative, error.ulp, d.name,
       error.relative_to_terms, code_text(f32, whole.f32_loop));
 }
 
-std::size_t step_count(const Explanation& whole) {
-  std::size_t count = 0;
-  for (const ExplainedOperation& operation : whole.operations) count += operation.steps.size();
-  return count;
-}
-
 }  // namespace
 
 std::string explanation_text(const Explanation& whole, std::optional<std::size_t> detail) {
-  const std::size_t steps = step_count(whole);
+  const std::size_t steps = whole.step_count();
   const bool all = steps <= steps_on_a_screen && !detail;
   std::string text = head(whole);
   std::size_t number = 0;

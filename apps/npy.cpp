@@ -1,7 +1,9 @@
 #include "bitmma/apps/npy.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -48,11 +50,6 @@ std::string quoted(std::string_view text) {
 }
 
 std::string system_message(int error) { return std::generic_category().message(error); }
-
-/// As Python writes a tuple.
-std::string spelling(const std::vector<std::size_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
 
 // Parsing the header, a Python dictionary. Each take_ function removes what it reads, and blanks
 // before it, from the front of `text`.
@@ -207,7 +204,7 @@ std::size_t byte_count(NpyType type, const std::vector<std::size_t>& shape) {
     is_empty = is_empty || dimension == 0;
     if (dimension == 0) continue;
     if (count > std::numeric_limits<std::size_t>::max() / dimension)
-      throw UsageError(fmt::format("the shape {} is too large", spelling(shape)));
+      throw UsageError(fmt::format("the shape {} is too large", shape_text(shape)));
     count *= dimension;
   }
   return is_empty ? 0 : count;
@@ -325,7 +322,7 @@ NpyArray read_file(const fs::path& path) {
   if (count != unread)
     throw UsageError(fmt::format("{}: shape {} of '{}' needs {} bytes of data, {} found",
                                  count > unread ? "truncated" : "trailing bytes",
-                                 spelling(header.shape), spelling(header.type), count, unread));
+                                 shape_text(header.shape), spelling(header.type), count, unread));
   NpyArray array{header.type, header.shape, allocate(count)};
   read_exactly(file, reinterpret_cast<char*>(array.bytes.data()), count);
   if (header.big_endian) swap_byte_order(array);
@@ -342,7 +339,7 @@ std::string header_of(const NpyArray& array) {
   constexpr std::size_t alignment = 64;
   constexpr std::size_t prefix_bytes = magic.size() + 4;
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
-                                 spelling(array.type), spelling(array.shape));
+                                 spelling(array.type), shape_text(array.shape));
   if (!array.shape.empty())
     text.append(growth_digits - fmt::formatted_size("{}", array.shape.front()), ' ');
   const std::size_t used = prefix_bytes + text.size() + 1;
@@ -368,12 +365,15 @@ fs::path resolve_target(const fs::path& path) {
   return target;
 }
 
+[[noreturn]] void refuse_folder(int error) {
+  throw UsageError(fmt::format("cannot create a file in its folder: {}", system_message(error)));
+}
+
 /// Creates a file with this content. If that fails, no file is left.
 void write_new_file(const fs::path& path, std::string_view header,
                     const std::vector<std::byte>& data) {
   std::FILE* const file = std::fopen(path.c_str(), "wbx");
-  if (file == nullptr)
-    throw UsageError(fmt::format("cannot create a file in its folder: {}", system_message(errno)));
+  if (file == nullptr) refuse_folder(errno);
   const bool is_written =
       std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
       (data.empty() || std::fwrite(data.data(), 1, data.size(), file) == data.size());
@@ -415,6 +415,10 @@ std::string spelling(NpyType type) {
   return fmt::format("{}{}{}", type.item_bytes == 1 ? '|' : '<', type.kind, type.item_bytes);
 }
 
+std::string shape_text(const std::vector<std::size_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
 NpyArray zeros(NpyType type, std::vector<std::size_t> shape) {
   const std::size_t count = byte_count(type, shape);
   return {type, std::move(shape), allocate(count)};
@@ -426,6 +430,13 @@ NpyArray read_npy(const fs::path& path) {
 
 void write_npy(const fs::path& path, const NpyArray& array) {
   with_file_name(path, [&] { replace_file(path, array); });
+}
+
+void check_writable(const fs::path& path) {
+  with_file_name(path, [&] {
+    const fs::path folder = resolve_target(path).parent_path() / ".";
+    if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) refuse_folder(errno);
+  });
 }
 
 }  // namespace bitmma

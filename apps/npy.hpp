@@ -21,6 +21,9 @@ struct NpyType {
 /// The type as a .npy header spells it, little-endian: "<f4", "|u1".
 std::string spelling(NpyType type);
 
+/// The shape as NumPy writes it: "(3, 4)", "(5,)", "()".
+std::string shape_text(const std::vector<std::size_t>& shape);
+
 /// An array in C order. Its elements are little-endian, whatever the file's and the host's order.
 struct NpyArray {
   NpyType type;
@@ -63,5 +66,10 @@ NpyArray read_npy(const std::filesystem::path& path);
 /// permissions of a new file; anything else that exists under that name (folder, pipe, device) is
 /// refused. Throws UsageError "<file>: <reason>".
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
+
+/// Checks that write_npy() may write the file, before work is done for it: nothing but a file
+/// stands under that name, and its folder exists and takes new files. Creates nothing. Throws
+/// UsageError as write_npy() does.
+void check_writable(const std::filesystem::path& path);
 
 }  // namespace bitmma

@@ -87,6 +87,34 @@ std::string accepted_types(const Format& format) {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
+/// The formats that a type's elements may be codes of: the one that a float type names, else all
+/// that are stored so.
+std::vector<const Format*> possible_formats(NpyType type) {
+  if (const Format* const values = value_format(type)) return {values};
+  std::vector<const Format*> formats;
+  for (const Encoding& encoding : encodings)
+    if (encoding.type == type) formats.push_back(encoding.format);
+  return formats;
+}
+
+/// "e4m3 or e5m2"
+std::string alternatives(const std::vector<const Format*>& formats) {
+  std::vector<std::string_view> names;
+  for (const Format* format : formats) names.push_back(format->name);
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+/// Every type that stores a format, with what it may hold: "'<f2' (f16), …, '|u1' (e4m3 or e5m2)".
+std::string storing_types() {
+  std::vector<std::string> types;
+  for (const Encoding& encoding : encodings) {
+    const std::string text = fmt::format("'{}' ({})", spelling(encoding.type),
+                                         alternatives(possible_formats(encoding.type)));
+    if (std::ranges::find(types, text) == types.end()) types.push_back(text);
+  }
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
 NpyArray converted(const NpyArray& array, const Format& from, const Format& to, Rounding rounding) {
   const Overflow overflow =
       operand_class(to) == OperandClass::fp8 ? Overflow::saturate : Overflow::ieee;
@@ -118,6 +146,19 @@ NpyArray operand_codes(NpyArray array, const Format& format, std::optional<Round
                     argument, spelling(array.type), format.name, rounding_names(), format.name,
                     spelling(native_type(format))));
   return converted(array, *values, format, rounding.value_or(Rounding::nearest_even));
+}
+
+const Format& result_format(NpyType type, std::string_view choice, std::string_view file) {
+  const std::vector<const Format*> formats = possible_formats(type);
+  if (formats.empty())
+    throw UsageError(fmt::format("{}: dtype '{}' holds no number format; choose from {}", file,
+                                 spelling(type), storing_types()));
+  if (formats.size() == 1) return *formats.front();
+  const auto chosen = std::ranges::find(formats, choice, &Format::name);
+  if (chosen == formats.end())
+    throw UsageError(fmt::format("{}: dtype '{}' may be {}; say which with --fp8", file,
+                                 spelling(type), alternatives(formats)));
+  return **chosen;
 }
 
 }  // namespace bitmma

@@ -56,4 +56,10 @@ NpyType native_type(const Format& format);
 NpyArray operand_codes(NpyArray array, const Format& format, std::optional<Rounding> rounding,
                        std::string_view argument);
 
+/// The format of a result, by the type of its elements alone: what a float type names (f1: e5m2,
+/// <f4: f32), else the one format that is stored so. Several are, as u1 and V1: then the one of
+/// them that `choice` names. `file` is what messages call the array. Throws UsageError for a type
+/// that stores no format, or that stores several of which `choice` is none.
+const Format& result_format(NpyType type, std::string_view choice, std::string_view file);
+
 }  // namespace bitmma

@@ -37,10 +37,6 @@ MatrixView matrix_view(const NpyArray& array, std::size_t first, std::size_t col
           bytes};
 }
 
-std::string shape_text(const std::vector<std::size_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
 RowsShape rows_shape(const OperandOptions& options, const Operands& operands) {
   const std::vector<std::size_t>& shape = operands.a.shape;
   if (shape.size() != 2)

@@ -46,7 +46,4 @@ RowsShape rows_shape(const OperandOptions& options, const Operands& operands);
 /// formats, so that no result can be c of the next.
 void check_chain(const Instruction& row, std::size_t k);
 
-/// "(3, 4)", as NumPy writes a shape.
-std::string shape_text(const std::vector<std::size_t>& shape);
-
 }  // namespace bitmma

@@ -45,10 +45,15 @@ class Progress {
   bool shown_ = false;
 };
 
-/// Rows of output between two looks at the clock.
+/// Rows of output between two looks at the clock, at least one.
 std::size_t rows_at_a_time(std::size_t multiply_adds_a_row) {
   constexpr std::size_t multiply_adds = 10'000'000;
   return std::max<std::size_t>(1, multiply_adds / std::max<std::size_t>(1, multiply_adds_a_row));
+}
+
+/// The least multiple of `factor` that is not below the count.
+std::size_t round_up(std::size_t count, std::size_t factor) {
+  return (count + factor - 1) / factor * factor;
 }
 
 /// Calls part(first row, rows) for all rows in turn.
@@ -81,13 +86,16 @@ class Result {
 
 void run_dot(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
+  check_writable(options.output);
   const Operands operands = read_operands(options, execution.instruction);
   const auto [rows, k] = rows_shape(options, operands);
   check_chain(execution.instruction, k);
 
   Result result(*execution.instruction.d, {rows});
   Progress progress(rows);
-  in_parts(rows, rows_at_a_time(k), progress, [&, k = k](std::size_t first, std::size_t count) {
+  // A row is one thread's work.
+  const std::size_t part_rows = round_up(rows_at_a_time(k), thread_count());
+  in_parts(rows, part_rows, progress, [&, k = k](std::size_t first, std::size_t count) {
     std::vector<Code> codes(count);
     multiply_rows(execution, count, k, matrix_view(operands.a, first * k, k),
                   matrix_view(operands.b, first * k, k), c_view(operands, first, 1), codes.data());
@@ -147,6 +155,7 @@ std::size_t batch_offset(const NpyArray& array, std::size_t index) {
 
 void run_mma(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
+  check_writable(options.output);
   const Operands operands = read_operands(options, execution.instruction);
   const BatchShape shape = batch_shape(options, operands);
   const auto [m, n, k] = shape.product;
@@ -157,15 +166,17 @@ void run_mma(const Options& options) {
   // Empty products take no memory, so there can be more of them than a loop ends with.
   const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
   Progress progress(products * m);
+  GatheredColumns b;
   for (std::size_t index = 0; index < products; ++index) {
-    const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);
+    if (index == 0 || operands.b.shape.size() == 3)
+      b = gather_columns(matrix_view(operands.b, batch_offset(operands.b, index), n), k, n);
     in_parts(m, rows_at_a_time(n * k), progress,
              [&, index, n = n, k = k, m = m](std::size_t first, std::size_t count) {
                std::vector<Code> codes(count * n);
                const std::size_t a_first = batch_offset(operands.a, index) + first * k;
                const std::size_t c_first =
                    (operands.c ? batch_offset(*operands.c, index) : 0) + first * n;
-               multiply_matrices(execution, {count, n, k}, matrix_view(operands.a, a_first, k), b,
+               multiply_matrices(execution, count, matrix_view(operands.a, a_first, k), b,
                                  c_view(operands, c_first, n), codes.data());
                result.store((index * m + first) * n, codes);
              });

@@ -10,9 +10,12 @@
 #include "bitmma/apps/npy.hpp"
 #include "bitmma/apps/operand.hpp"
 #include "bitmma/apps/operand_files.hpp"
+#include "bitmma/compare/value_text.hpp"
 
 namespace bitmma {
 namespace {
+
+constexpr const char* manifest_name = "manifest.json";
 
 nlohmann::json read_manifest(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -24,8 +27,10 @@ nlohmann::json read_manifest(const std::filesystem::path& path) {
   }
 }
 
-std::string mismatch_line(std::size_t row, Code emulated, Code measured, Code c) {
-  return fmt::format("row {}: emulator 0x{:X}, GPU 0x{:X}, c 0x{:X}", row, emulated, measured, c);
+std::string mismatch_line(const Instruction& row, std::size_t index, Code emulated, Code measured,
+                          Code c) {
+  return fmt::format("row {}: emulator {}, GPU {}, c {}", index, hex_text(*row.d, emulated),
+                     hex_text(*row.d, measured), hex_text(*row.c, c));
 }
 
 void replay(const std::filesystem::path& folder, ReplayedFolder& replayed) {
@@ -51,19 +56,26 @@ void replay(const std::filesystem::path& folder, ReplayedFolder& replayed) {
     if (emulated[i] == measured.bits(i)) continue;
     if (replayed.mismatches++ == 0)
       replayed.first_mismatch =
-          mismatch_line(i, emulated[i], measured.bits(i), operands.c->bits(i));
+          mismatch_line(row, i, emulated[i], measured.bits(i), operands.c->bits(i));
   }
 }
 
 }  // namespace
 
+bool has_manifest(const std::filesystem::path& vectors) {
+  return std::filesystem::is_regular_file(vectors / manifest_name);
+}
+
 std::filesystem::path default_vectors() {
-  const char* from_environment = std::getenv("BITMMA_VECTORS");
-  return from_environment != nullptr ? from_environment : "../shared/vectors";
+  const char* named = std::getenv("BITMMA_VECTORS");
+  if (named == nullptr) return "../shared/vectors";
+  if (!has_manifest(named))
+    throw UsageError(fmt::format("BITMMA_VECTORS={}: no {} there", named, manifest_name));
+  return named;
 }
 
 std::vector<ReplayedFolder> replay_vectors(const std::filesystem::path& vectors) {
-  const std::filesystem::path manifest = vectors / "manifest.json";
+  const std::filesystem::path manifest = vectors / manifest_name;
   std::vector<ReplayedFolder> folders;
   const nlohmann::json entries = read_manifest(manifest);
   if (!entries.is_array() || entries.empty())

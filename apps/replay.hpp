@@ -20,7 +20,11 @@ struct ReplayedFolder {
   std::string first_mismatch;  ///< one line; empty if there is none
 };
 
-/// Where the vectors are: the environment's BITMMA_VECTORS, else ../shared/vectors.
+/// Whether the folder has a manifest.json.
+bool has_manifest(const std::filesystem::path& vectors);
+
+/// Where the vectors are: the folder that the environment's BITMMA_VECTORS names, else
+/// ../shared/vectors, which need not be there. Throws UsageError if a named one has no manifest.
 std::filesystem::path default_vectors();
 
 /// Runs every folder of the manifest. Throws UsageError if a file is missing or malformed.

@@ -109,10 +109,12 @@ void add_errors(Pass& pass, std::size_t index, const Operand& x, const Operand& 
 }
 
 std::size_t bucket_of(double magnitude_in_ulps) {
+  constexpr double largest_bound = std::size_t{1} << (Histogram::bounded_buckets - 1);
+  if (!(magnitude_in_ulps <= largest_bound)) return Histogram::bounded_buckets;
   if (magnitude_in_ulps <= 1) return 0;
   int exponent = 0;  // magnitude = f · 2^exponent, 1/2 <= f < 1
   if (std::frexp(magnitude_in_ulps, &exponent) == 0.5) --exponent;
-  return std::min(static_cast<std::size_t>(exponent), Histogram::bounded_buckets);
+  return static_cast<std::size_t>(exponent);
 }
 
 void add_to_histogram(Histogram& histogram, double ulps) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bitmma/compare/value_text.hpp"
+
 namespace bitmma {
 namespace {
 
@@ -42,10 +44,6 @@ std::string grouped(std::size_t count) {
 
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
-}
-
-std::string hex(const Format& format, Code code) {
-  return fmt::format("0x{:0{}x}", code, format.storage_bits / 4);
 }
 
 std::string decimal(const Format& format, Code code) {
@@ -109,7 +107,7 @@ void add_policy(Lines& lines, const Comparison& comparison) {
 }
 
 void add_value(Lines& lines, std::string_view name, const Format& format, Code code) {
-  add_line(lines, "  {}  {:<4}  {:<18}  {}", name, format.name, hex(format, code),
+  add_line(lines, "  {}  {:<4}  {:<18}  {}", name, format.name, hex_text(format, code),
            decimal(format, code));
 }
 
@@ -249,14 +247,8 @@ void add_histogram(Lines& lines, const std::vector<Pair>& pairs) {
   }
 }
 
-Json json_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return value;
-}
-
 Json json_value(const Format& format, Code code) {
-  return {{"code", hex(format, code)}, {"value", json_number(to_double(format, code))}};
+  return {{"code", hex_text(format, code)}, {"value", json_number<Json>(to_double(format, code))}};
 }
 
 Json json_element(const Comparison& comparison, const Difference& difference,
@@ -274,10 +266,10 @@ Json json_errors(const Difference& difference) {
     const ErrorSummary& error = difference.errors[row];
     errors[std::string(measure_names[row])] = {
         {"count", error.count},
-        {"largest", json_number(error.largest)},
+        {"largest", json_number<Json>(error.largest)},
         {"largest_index", error.largest == 0 ? Json() : Json(error.largest_index)},
-        {"root_mean_square", json_number(error.root_mean_square)},
-        {"mean", json_number(error.mean)}};
+        {"root_mean_square", json_number<Json>(error.root_mean_square)},
+        {"mean", json_number<Json>(error.mean)}};
   }
   return errors;
 }
@@ -361,10 +353,10 @@ std::string report_json(const Comparison& comparison) {
                     {"equal", comparison.equal()},
                     {"policy",
                      {{"any_nan", policy.any_nan},
-                      {"max_ulp", policy.max_ulp ? json_number(*policy.max_ulp) : Json()}}},
+                      {"max_ulp", policy.max_ulp ? json_number<Json>(*policy.max_ulp) : Json()}}},
                     {"x_y", json_difference(comparison, comparison.x_y)},
                     {"exact", json_exact(comparison)}};
-  return report.dump(2) + "\n";
+  return report.dump(2);
 }
 
 }  // namespace bitmma

@@ -12,8 +12,8 @@ namespace bitmma {
 /// f64 result). ASCII, within 80 columns unless coordinates or counts are long.
 std::string report_text(const Comparison& comparison);
 
-/// One JSON object. Numbers that JSON lacks are the strings "nan", "inf" and "-inf"; codes are
-/// strings such as "0x3f800000"; indices count elements from 0.
+/// One JSON object, without a newline at its end. Numbers that JSON lacks are the strings "nan",
+/// "inf" and "-inf"; codes are strings such as "0x3F800000"; indices count elements from 0.
 ///   shape                      extents
 ///   equal                      whether X and Y are equal under the policy
 ///   policy                     any_nan (boolean), max_ulp (number or null)

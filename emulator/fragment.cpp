@@ -59,8 +59,9 @@ FragmentRegisters mma_fragments(const Execution& execution, std::span<const std:
       for (int i = 0; i < row.m; ++i) {
         const auto line = static_cast<std::size_t>(block * row.m + i);
         Code& element = tile[line * static_cast<std::size_t>(row.n) + static_cast<std::size_t>(j)];
-        element = run_element(execution, a_tile.data() + line * static_cast<std::size_t>(row.k),
-                              column.data(), element, observer);
+        element =
+            run_element(execution.program, a_tile.data() + line * static_cast<std::size_t>(row.k),
+                        column.data(), element, observer);
       }
     }
   return to_fragment(row, Operand::d, tile);

@@ -5,8 +5,8 @@
 /// Khattak and Mikaitis 2025, Xie et al. 2025; measured on an H200.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include "bitmma/isa/format.hpp"
 #include "bitmma/isa/host_device.hpp"
@@ -14,20 +14,39 @@
 
 namespace bitmma {
 
-/// The formats that one step reads and writes.
-struct StepFormats {
+/// How one step computes: a datapath row for given formats. Values alone, so that it can be
+/// handed to a GPU.
+struct StepRule {
   Format a;
   Format b;
   Format c;
   Format d;
+  int fraction_bits;  ///< that a term keeps below the exponent it is aligned to
+  int floor;          ///< smallest exponent that terms are aligned to
+  int dropped_bits;   ///< low bits of d that stay zero: d has at most fraction_bits
+  Rounding rounding;  ///< of the sum to d
 };
+
+/// Requires find_accumulator(d).
+constexpr StepRule step_rule(const Datapath& datapath, const Format& a, const Format& b,
+                             const Format& c, const Format& d) {
+  const Accumulator& accumulator = *find_accumulator(d);
+  return {a,
+          b,
+          c,
+          d,
+          datapath.fraction_bits,
+          datapath.*accumulator.floor,
+          std::max(0, d.fraction_bits - datapath.fraction_bits),
+          accumulator.rounding};
+}
 
 /// ±significand · 2^(exponent − fraction_bits). A product is exact and not normalised: its
 /// significand is in [0, 4), its exponent the sum of the operands' exponents.
 struct Term {
-  std::uint64_t significand;
-  int exponent;
-  int fraction_bits;
+  std::uint32_t significand;  ///< at most 24 bits: a product of two 11-bit ones, or an f32
+  std::int16_t exponent;
+  std::int8_t fraction_bits;
   bool negative;
 };
 
@@ -44,14 +63,19 @@ struct FusedStep {
   Code result;
 };
 
-/// Multiplies significands. Finite operands only.
-BITMMA_HD constexpr Term multiply(const Number& x, int x_fraction_bits, const Number& y,
-                                  int y_fraction_bits) {
-  return {x.significand * y.significand, x.exponent + y.exponent, x_fraction_bits + y_fraction_bits,
-          x.negative != y.negative};
+BITMMA_HD constexpr Term make_term(std::uint64_t significand, int exponent, int fraction_bits,
+                                   bool negative) {
+  return {static_cast<std::uint32_t>(significand), static_cast<std::int16_t>(exponent),
+          static_cast<std::int8_t>(fraction_bits), negative};
 }
 
-/// The result where a NaN, an Inf · 0, or an Inf is among the terms; empty if all are finite.
+/// Finite operands only.
+BITMMA_HD constexpr Term multiply(const Number& x, const Number& y, int fraction_bits) {
+  return make_term(x.significand * y.significand, x.exponent + y.exponent, fraction_bits,
+                   x.negative != y.negative);
+}
+
+/// The result where a NaN, an Inf · 0, or an Inf is among the terms.
 /// H200: the NaN is always the same, an Inf keeps its sign, opposite Infs are NaN.
 class SpecialValues {
  public:
@@ -95,59 +119,51 @@ BITMMA_HD constexpr int alignment_exponent(const FusedStep& step, int floor) {
 BITMMA_HD constexpr std::int64_t align(const Term& term, int exponent, int fraction_bits) {
   if (term.significand == 0) return 0;  // its exponent may be above the one aligned to
   const int shift = (exponent - term.exponent) + term.fraction_bits - fraction_bits;
-  const std::uint64_t magnitude = shift <= 0   ? term.significand << -shift
-                                  : shift < 64 ? term.significand >> shift
+  const std::uint64_t significand = term.significand;
+  const std::uint64_t magnitude = shift <= 0   ? significand << -shift
+                                  : shift < 64 ? significand >> shift
                                                : 0;
   return term.negative ? -static_cast<std::int64_t>(magnitude)
                        : static_cast<std::int64_t>(magnitude);
 }
 
-/// f32: truncation to min(23, fraction_bits) bits, Inf from 2^128 on. f16: nearest even. A zero is
-/// always +0.
-BITMMA_HD constexpr Code round_and_pack(const Format& d, std::int64_t sum, int lsb_exponent,
-                                        int fraction_bits) {
+/// The sum as a code of d: rounded once, without the dropped bits, Inf beyond the largest number,
+/// and a zero always +0.
+BITMMA_HD constexpr Code round_and_pack(const StepRule& rule, std::int64_t sum, int lsb_exponent) {
   const bool negative = sum < 0;
   const auto magnitude = static_cast<std::uint64_t>(negative ? -sum : sum);
-  if (d != f32) {
-    const Code code =
-        encode(d, negative, magnitude, lsb_exponent, Rounding::nearest_even, Overflow::infinity);
-    return code == d.sign_mask() ? 0 : code;
-  }
   const Code code =
-      encode(d, negative, magnitude, lsb_exponent, Rounding::toward_zero, Overflow::infinity);
-  const int dropped = fraction_bits < d.fraction_bits ? d.fraction_bits - fraction_bits : 0;
-  const Code kept = code >> dropped << dropped;
-  return kept == d.sign_mask() ? 0 : kept;
+      encode(rule.d, negative, magnitude, lsb_exponent, rule.rounding, Overflow::infinity);
+  const Code kept = code >> rule.dropped_bits << rule.dropped_bits;
+  return kept == rule.d.sign_mask() ? 0 : kept;
 }
 
 /// `products` pairs a[i], b[i] and c through one step. products ≤ max_step_products.
-BITMMA_HD constexpr FusedStep fused_step(const Datapath& datapath, const StepFormats& formats,
-                                         const Code* a, const Code* b, int products, Code c) {
+BITMMA_HD constexpr FusedStep fused_step(const StepRule& rule, const Code* a, const Code* b,
+                                         int products, Code c) {
   FusedStep step{};
   step.products = products;
   SpecialValues specials;
   for (int i = 0; i < products; ++i) {
-    const Number x = decode(formats.a, a[i]);
-    const Number y = decode(formats.b, b[i]);
+    const Number x = decode(rule.a, a[i]);
+    const Number y = decode(rule.b, b[i]);
     specials.add_product(x, y);
-    step.terms[i] = multiply(x, formats.a.fraction_bits, y, formats.b.fraction_bits);
+    step.terms[i] = multiply(x, y, rule.a.fraction_bits + rule.b.fraction_bits);
   }
-  const Number addend = decode(formats.c, c);
+  const Number addend = decode(rule.c, c);
   specials.add(addend.kind, addend.negative);
-  step.terms[products] = {addend.significand, addend.exponent, formats.c.fraction_bits,
-                          addend.negative};
+  step.terms[products] =
+      make_term(addend.significand, addend.exponent, rule.c.fraction_bits, addend.negative);
   step.special = specials.any();
   if (step.special) {
-    step.result = specials.result(formats.d);
+    step.result = specials.result(rule.d);
     return step;
   }
 
-  step.exponent =
-      alignment_exponent(step, formats.d == f16 ? datapath.floor_f16 : datapath.floor_f32);
+  step.exponent = alignment_exponent(step, rule.floor);
   for (int i = 0; i <= products; ++i)
-    step.sum += align(step.terms[i], step.exponent, datapath.fraction_bits);
-  step.result = round_and_pack(formats.d, step.sum, step.exponent - datapath.fraction_bits,
-                               datapath.fraction_bits);
+    step.sum += align(step.terms[i], step.exponent, rule.fraction_bits);
+  step.result = round_and_pack(rule, step.sum, step.exponent - rule.fraction_bits);
   return step;
 }
 

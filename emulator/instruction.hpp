@@ -1,7 +1,11 @@
 /// One instruction on one output element, as a target runs it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "bitmma/emulator/fused_step.hpp"
 #include "bitmma/emulator/ieee.hpp"
@@ -11,41 +15,77 @@
 
 namespace bitmma {
 
-/// The largest k of the table: 32 elements of FP8.
-inline constexpr int max_k = 32;
+/// The largest k of the table.
+inline constexpr int max_k = std::ranges::max(instruction_table, {}, &Instruction::k).k;
+
+/// The longest program of lowering_table.
+inline constexpr std::size_t max_operations =
+    std::ranges::max(lowering_table, {}, [](const Lowering& row) {
+      return row.program.size();
+    }).program.size();
+
+/// What one output element goes through, as values alone, so that it can be handed to a GPU.
+struct ElementProgram {
+  Operation operations[max_operations];
+  int operation_count;
+  int k;
+  Format a;  ///< as the instruction's operands are given
+  Format b;
+  StepRule step;      ///< of the mma operations, and
+  int step_products;  ///< how many products it takes; 0 where the program has no mma
+};
 
 /// An instruction on a target, with everything looked up.
 struct Execution {
   Instruction instruction;
-  std::span<const Operation> program;
-  StepFormats formats;  ///< of the program's mma operations
-  Datapath datapath;    ///< of the same; unused where the program has none
-  int step_products;
+  ElementProgram program;
 };
 
 /// Requires row.runs_on(target).
 constexpr Execution resolve(const Instruction& row, const Target& target) {
-  Execution execution{row, lowered_program(row, target), {*row.a, *row.b, *row.c, *row.d}, {}, 0};
-  const Operation& first = execution.program.front();
-  if (first.opcode != Opcode::mma) return execution;
-  if (first.as_f16) {
-    execution.formats.a = f16;
-    execution.formats.b = f16;
-    execution.formats.c = *row.d;
+  Execution execution{row, {}};
+  ElementProgram& program = execution.program;
+  program.k = row.k;
+  program.a = *row.a;
+  program.b = *row.b;
+  for (const Operation& operation : lowered_program(row, target)) {
+    program.operations[program.operation_count++] = operation;
+    if (operation.opcode != Opcode::mma || program.step_products != 0) continue;
+    const Format& a = operation.as_f16 ? f16 : *row.a;
+    const Format& b = operation.as_f16 ? f16 : *row.b;
+    const Format& c = operation.x == c_slot ? *row.c : *row.d;
+    const Datapath& datapath = *find_datapath(target.architecture, operand_class(a).value());
+    program.step = step_rule(datapath, a, b, c, *row.d);
+    program.step_products = datapath.step_bits / a.storage_bits;
   }
-  execution.datapath = *find_datapath(target.architecture, operand_class(execution.formats.a));
-  execution.step_products = execution.datapath.step_bits / execution.formats.a.storage_bits;
   return execution;
+}
+
+/// The instruction and the target by name; empty if either is unknown or the target lacks it.
+constexpr std::optional<Execution> find_execution(std::string_view target,
+                                                  std::string_view instruction) {
+  const std::optional<Instruction> row = find_instruction(instruction);
+  if (!row) return std::nullopt;
+  for (const Target& each : target_table)
+    if (find_target(target) == &each && row->runs_on(each)) return resolve(*row, each);
+  return std::nullopt;
 }
 
 namespace detail {
 
-/// Every mma that a target runs has a datapath row there.
+/// Every operation of a program has what it needs on every target: the mma operations, one step
+/// rule in common.
 consteval bool every_instruction_resolves() {
   for (const Target& target : target_table)
-    for (const Instruction& row : instruction_table)
-      if (row.runs_on(target) && resolve(row, target).step_products > max_step_products)
-        return false;
+    for (const Instruction& row : instruction_table) {
+      if (!row.runs_on(target)) continue;
+      const Execution execution = resolve(row, target);
+      if (execution.program.step_products > max_step_products) return false;
+      const std::span<const Operation> program = lowered_program(row, target);
+      for (const Operation& operation : program)
+        if (operation.opcode == Opcode::mma && operation.as_f16 != program.front().as_f16)
+          return false;
+    }
   return true;
 }
 static_assert(every_instruction_resolves());
@@ -58,57 +98,53 @@ struct NoObserver {
   BITMMA_HD constexpr void operation(const Operation&, Code, Code, Code) {}
 };
 
-/// The fused steps of one mma operation: the chosen k in ascending order, each step's result being
-/// c of the next.
+/// The fused steps of one mma operation: the products that it takes, in ascending k, each step's
+/// result being c of the next.
 template <class Observer>
-BITMMA_HD constexpr Code run_mma(const Execution& execution, const Operation& operation,
+BITMMA_HD constexpr Code run_mma(const ElementProgram& program, const Operation& operation,
                                  const Code* a, const Code* b, Code c, Observer& observer) {
-  Code a_step[max_step_products];
-  Code b_step[max_step_products];
-  StepFormats formats = execution.formats;
-  const Instruction& row = execution.instruction;
-  int filled = 0;
-  const auto flush = [&] {
-    const FusedStep step = fused_step(execution.datapath, formats, a_step, b_step, filled, c);
+  Code a_taken[max_k];
+  Code b_taken[max_k];
+  int taken = 0;
+  for (int k = 0; k < program.k; ++k) {
+    if (!operation.takes(k)) continue;
+    a_taken[taken] =
+        operation.as_f16 ? convert(program.a, a[k], program.step.a, Rounding::nearest_even) : a[k];
+    b_taken[taken++] =
+        operation.as_f16 ? convert(program.b, b[k], program.step.b, Rounding::nearest_even) : b[k];
+  }
+  StepRule rule = program.step;
+  for (int first = 0; first < taken; first += program.step_products) {
+    const int products = std::min(program.step_products, taken - first);
+    const FusedStep step = fused_step(rule, a_taken + first, b_taken + first, products, c);
     observer.step(step);
     c = step.result;
-    formats.c = formats.d;
-    filled = 0;
-  };
-  for (int k = 0; k < row.k; ++k) {
-    if ((operation.residues >> (k % 4) & 1) == 0) continue;
-    a_step[filled] = operation.as_f16 ? convert(*row.a, a[k], f16, Rounding::nearest_even) : a[k];
-    b_step[filled] = operation.as_f16 ? convert(*row.b, b[k], f16, Rounding::nearest_even) : b[k];
-    if (++filled == execution.step_products) flush();
+    rule.c = rule.d;
   }
-  if (filled != 0) flush();
   return c;
 }
 
 /// One element of d = a · b + c: k codes of a row of A and of a column of B.
 /// The observer sees each fused step and each operation with its inputs and its result.
 template <class Observer>
-BITMMA_HD constexpr Code run_element(const Execution& execution, const Code* a, const Code* b,
+BITMMA_HD constexpr Code run_element(const ElementProgram& program, const Code* a, const Code* b,
                                      Code c, Observer& observer) {
-  const Instruction& row = execution.instruction;
-  const auto operand = [](const Format& format, Code code) {
-    return convert(format, code, f32, Rounding::nearest_even);
-  };
   Code slot[slots] = {0, c};
   Code result = 0;
-  for (const Operation& operation : execution.program) {
+  for (int i = 0; i < program.operation_count; ++i) {
+    const Operation& operation = program.operations[i];
     const Code x = slot[operation.x];
     const Code y = slot[operation.y];
     const int k = operation.k;
     switch (operation.opcode) {
       case Opcode::mma:
-        result = run_mma(execution, operation, a, b, x, observer);
+        result = run_mma(program, operation, a, b, x, observer);
         break;
       case Opcode::fmul:
-        result = ieee::mul(operand(*row.a, a[k]), operand(*row.b, b[k]));
+        result = ieee::mul(ieee::widen(program.a, a[k]), ieee::widen(program.b, b[k]));
         break;
       case Opcode::ffma:
-        result = ieee::fma(operand(*row.a, a[k]), operand(*row.b, b[k]), x);
+        result = ieee::fma(ieee::widen(program.a, a[k]), ieee::widen(program.b, b[k]), x);
         break;
       case Opcode::fadd:
         result = ieee::add(x, y);
@@ -117,13 +153,13 @@ BITMMA_HD constexpr Code run_element(const Execution& execution, const Code* a, 
         result = ieee::add_f16(x, y);
         break;
       case Opcode::widen:
-        result = ieee::widen(x);
+        result = ieee::widen_f16(x);
         break;
       case Opcode::narrow:
-        result = ieee::narrow(x);
+        result = ieee::narrow_f16(x);
         break;
     }
-    slot[operation.destination] = result;
+    slot[operation.into] = result;
     observer.operation(operation, x, y, result);
   }
   return result;
@@ -133,13 +169,13 @@ BITMMA_HD constexpr Code run_element(const Execution& execution, const Code* a, 
 /// each result being c of the next; the last one's missing products are +0 · +0, as in kernels that
 /// pad. Requires, for more than one instruction, that C and D have one format.
 template <class Observer>
-BITMMA_HD constexpr Code run_chain(const Execution& execution, const Code* a, const Code* b,
+BITMMA_HD constexpr Code run_chain(const ElementProgram& program, const Code* a, const Code* b,
                                    std::size_t length, Code c, Observer& observer) {
-  const auto k = static_cast<std::size_t>(execution.instruction.k);
+  const auto k = static_cast<std::size_t>(program.k);
   std::size_t done = 0;
   do {
     if (length - done >= k) {
-      c = run_element(execution, a + done, b + done, c, observer);
+      c = run_element(program, a + done, b + done, c, observer);
     } else {
       Code a_tail[max_k] = {};
       Code b_tail[max_k] = {};
@@ -147,17 +183,18 @@ BITMMA_HD constexpr Code run_chain(const Execution& execution, const Code* a, co
         a_tail[i - done] = a[i];
         b_tail[i - done] = b[i];
       }
-      c = run_element(execution, a_tail, b_tail, c, observer);
+      c = run_element(program, a_tail, b_tail, c, observer);
     }
     done += k;
   } while (done < length);
   return c;
 }
 
-BITMMA_HD constexpr Code run_chain(const Execution& execution, const Code* a, const Code* b,
-                                   std::size_t length, Code c) {
+/// The same for those who do not watch.
+constexpr Code run_chain(const Execution& execution, const Code* a, const Code* b,
+                         std::size_t length, Code c) {
   NoObserver observer;
-  return run_chain(execution, a, b, length, c, observer);
+  return run_chain(execution.program, a, b, length, c, observer);
 }
 
 }  // namespace bitmma

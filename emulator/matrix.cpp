@@ -1,5 +1,7 @@
 #include "bitmma/emulator/matrix.hpp"
 
+#include <omp.h>
+
 #include <vector>
 
 namespace bitmma {
@@ -15,22 +17,34 @@ void load_row(const MatrixView& matrix, std::size_t row, std::vector<Code>& code
 
 }  // namespace
 
+GatheredColumns gather_columns(const MatrixView& b, std::size_t k, std::size_t n) {
+  GatheredColumns columns{k, n, std::vector<Code>(n * k)};
+#pragma omp parallel for schedule(static)
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < k; ++i) columns.codes[j * k + i] = b.at(i, j);
+  return columns;
+}
+
+std::size_t thread_count() { return static_cast<std::size_t>(omp_get_max_threads()); }
+
 void multiply_matrices(const Execution& execution, const ProductShape& shape, const MatrixView& a,
                        const MatrixView& b, const MatrixView& c, Code* d) {
-  std::vector<Code> columns(shape.n * shape.k);
-  for (std::size_t j = 0; j < shape.n; ++j)
-    for (std::size_t k = 0; k < shape.k; ++k) columns[j * shape.k + k] = b.at(k, j);
+  multiply_matrices(execution, shape.m, a, gather_columns(b, shape.k, shape.n), c, d);
+}
 
+void multiply_matrices(const Execution& execution, std::size_t m, const MatrixView& a,
+                       const GatheredColumns& b, const MatrixView& c, Code* d) {
 #pragma omp parallel
   {
-    std::vector<Code> row(shape.k);
-#pragma omp for schedule(static)
-    for (std::size_t i = 0; i < shape.m; ++i) {
-      load_row(a, i, row);
-      for (std::size_t j = 0; j < shape.n; ++j)
-        d[i * shape.n + j] = run_chain(execution, row.data(), columns.data() + j * shape.k, shape.k,
-                                       addend(c, i, j));
-    }
+    std::vector<Code> row(b.k);
+    std::size_t loaded = m;  // no row yet
+#pragma omp for collapse(2) schedule(static)
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < b.n; ++j) {
+        if (i != loaded) load_row(a, i, row);
+        loaded = i;
+        d[i * b.n + j] = run_chain(execution, row.data(), b.column(j), b.k, addend(c, i, j));
+      }
   }
 }
 

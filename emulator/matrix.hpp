@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "bitmma/emulator/instruction.hpp"
 
@@ -41,6 +42,22 @@ struct MatrixView {
   }
 };
 
+/// The columns of a matrix B (k × n), one after another: what a product reads, and what several
+/// products by one B can share.
+struct GatheredColumns {
+  std::size_t k = 0;
+  std::size_t n = 0;
+  std::vector<Code> codes;
+
+  const Code* column(std::size_t j) const { return codes.data() + j * k; }
+};
+
+GatheredColumns gather_columns(const MatrixView& b, std::size_t k, std::size_t n);
+
+/// The threads among which multiply_matrices() divides the elements of D, and multiply_rows() the
+/// rows.
+std::size_t thread_count();
+
 /// The shape of a product: A is m × k, B is k × n, C and D are m × n.
 struct ProductShape {
   std::size_t m = 0;
@@ -54,6 +71,10 @@ struct ProductShape {
 /// format.
 void multiply_matrices(const Execution& execution, const ProductShape& shape, const MatrixView& a,
                        const MatrixView& b, const MatrixView& c, Code* d);
+
+/// The same for B's columns as they were gathered: A is m × b.k, C and D are m × b.n.
+void multiply_matrices(const Execution& execution, std::size_t m, const MatrixView& a,
+                       const GatheredColumns& b, const MatrixView& c, Code* d);
 
 /// d[r] = Σₖ a[r][k] · b[r][k] + c[r] for r in 0..rows: A and B are rows × k, C is rows × 1.
 void multiply_rows(const Execution& execution, std::size_t rows, std::size_t k, const MatrixView& a,

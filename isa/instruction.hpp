@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,9 @@
 #include "bitmma/isa/target.hpp"
 
 namespace bitmma {
+
+/// For instructions that every later target has.
+inline constexpr int any_later_sm = 9999;
 
 enum class Family : std::uint8_t { mma_sync, wgmma };
 enum class MatrixLayout : std::uint8_t { row, col };
@@ -29,7 +33,7 @@ struct Instruction {
   const Format* b = nullptr;
   const Format* c = nullptr;
   int first_sm = 0;
-  int last_sm = 0;
+  int last_sm = any_later_sm;
 
   constexpr const Format& format(Operand operand) const {
     switch (operand) {
@@ -44,8 +48,10 @@ struct Instruction {
     }
     return *d;
   }
-  /// Independent tiles that one warp multiplies: the four quad pairs of m8n8k4, else 1.
-  constexpr int blocks() const { return m == 8 ? 4 : 1; }
+  /// True for Volta's m8n8k4, which multiplies a tile in each of a warp's four quad pairs.
+  constexpr bool is_quad_pair() const { return m == 8 && n == 8 && k == 4 && *a == f16; }
+  /// Independent tiles that one warp multiplies.
+  constexpr int blocks() const { return is_quad_pair() ? 4 : 1; }
   constexpr bool runs_on(const Target& target) const {
     return first_sm <= target.sm && target.sm <= last_sm;
   }
@@ -114,33 +120,34 @@ constexpr bool take_format(std::string_view& rest, const Format*& format) {
 }  // namespace detail
 
 /// Reads a spelling: PTX's own, or without its qualifiers, or without .row.col. What follows the
-/// first blank (a pasted instruction's operands) and leading blanks are ignored. m = 0 in the
-/// result says that the text is no instruction; whether a row has it is find_instruction()'s
-/// answer.
-constexpr Instruction parse_instruction(std::string_view text) {
+/// first blank (a pasted instruction's operands) and leading blanks are ignored. Empty if the text
+/// spells no instruction; whether a row has it is find_instruction()'s answer.
+constexpr std::optional<Instruction> parse_instruction(std::string_view text) {
   Instruction row;
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   text = text.substr(0, text.find_first_of(" \t{;\r\n"));
-  if (detail::take_prefix(text, "wgmma.")) row.family = Family::wgmma;
-  for (const std::string_view qualifier : {"mma_async.", "mma.", "sync.", "aligned."})
-    detail::take_prefix(text, qualifier);
+  if (detail::take_prefix(text, "wgmma.")) {
+    row.family = Family::wgmma;
+    detail::take_prefix(text, "mma_async.sync.aligned.");
+  } else {
+    detail::take_prefix(text, "mma.sync.aligned.");
+  }
 
-  if (!detail::parse_shape(detail::take_token(text), row)) return {};
+  if (!detail::parse_shape(detail::take_token(text), row)) return std::nullopt;
   if (detail::take_matrix_layout(text, row.a_layout) &&
       !detail::take_matrix_layout(text, row.b_layout))
-    return {};
+    return std::nullopt;
   if (!detail::take_format(text, row.d) || !detail::take_format(text, row.a) ||
       !detail::take_format(text, row.b))
-    return {};
+    return std::nullopt;
   row.c = row.d;  // wgmma has no type of its own for C
-  if (row.family == Family::mma_sync && !detail::take_format(text, row.c)) return {};
-  return text.empty() ? row : Instruction{};
+  if (row.family == Family::mma_sync && !detail::take_format(text, row.c)) return std::nullopt;
+  return text.empty() ? std::optional(row) : std::nullopt;
 }
 
 /// A table row. A spelling that does not parse stops the compilation.
-consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = 9999) {
-  Instruction row = parse_instruction(ptx);
-  if (row.m == 0) throw "this spelling does not parse";
+consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = any_later_sm) {
+  Instruction row = parse_instruction(ptx).value();
   row.first_sm = first_sm;
   row.last_sm = last_sm;
   return row;
@@ -200,21 +207,32 @@ inline constexpr Instruction instruction_table[] = {
     instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e5m2", 90, 90),
 };
 
-/// The row that a spelling names, with n as spelled, or m = 0 if there is none.
-constexpr Instruction find_instruction(std::string_view text) {
-  Instruction wanted = parse_instruction(text);
-  if (wanted.m == 0) return {};
+namespace detail {
+
+/// wgmma's rows stand for every N.
+constexpr bool same_n(const Instruction& row, const Instruction& wanted) {
+  return row.n == 0 ? wanted.n % 8 == 0 && wanted.n <= 256 : row.n == wanted.n;
+}
+
+constexpr bool same_spelling(const Instruction& row, const Instruction& wanted) {
+  return row.family == wanted.family && row.m == wanted.m && same_n(row, wanted) &&
+         row.k == wanted.k && row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout &&
+         *row.d == *wanted.d && *row.a == *wanted.a && *row.b == *wanted.b && *row.c == *wanted.c;
+}
+
+}  // namespace detail
+
+/// The row that a spelling names, with n as spelled.
+constexpr std::optional<Instruction> find_instruction(std::string_view text) {
+  std::optional<Instruction> wanted = parse_instruction(text);
+  if (!wanted) return std::nullopt;
   for (const Instruction& row : instruction_table) {
-    const bool n_fits = row.n != 0 ? wanted.n == row.n : wanted.n % 8 == 0 && wanted.n <= 256;
-    if (row.family == wanted.family && row.m == wanted.m && n_fits && row.k == wanted.k &&
-        row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout && *row.d == *wanted.d &&
-        *row.a == *wanted.a && *row.b == *wanted.b && *row.c == *wanted.c) {
-      wanted.first_sm = row.first_sm;
-      wanted.last_sm = row.last_sm;
-      return wanted;
-    }
+    if (!detail::same_spelling(row, *wanted)) continue;
+    wanted->first_sm = row.first_sm;
+    wanted->last_sm = row.last_sm;
+    return wanted;
   }
-  return {};
+  return std::nullopt;
 }
 
 namespace detail {
@@ -259,7 +277,7 @@ constexpr Layout fragment_layout(const Instruction& row, Operand operand) {
   const int packed = 32 / row.format(operand).storage_bits;
   if (row.family == Family::wgmma)
     return operand == Operand::a ? a_fragment(row.k, packed, 4) : accumulator_fragment(row.n, 4);
-  if (row.m == 8) {
+  if (row.is_quad_pair()) {
     if (operand == Operand::a)
       return row.a_layout == MatrixLayout::row ? quad_pair_along_k(Axis::row, Axis::column)
                                                : quad_pair_across_k(Axis::row, Axis::column);

@@ -65,7 +65,7 @@ struct Layout {
  private:
   /// Digits of radix 1 carry nothing and are dropped, so that one rule serves every shape.
   constexpr void append(const Digit& digit) {
-    if (digit.radix > 1) digits[digit_count++] = digit;
+    if (digit.radix != 1) digits[digit_count++] = digit;
   }
   BITMMA_HD constexpr int product(int first, int last) const {
     int value = 1;

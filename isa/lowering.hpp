@@ -28,12 +28,14 @@ inline constexpr ResidueMask every_k = 0b1111;
 /// One operation on one output element. Values stand in numbered slots of 32 bits.
 struct Operation {
   Opcode opcode;
-  std::uint8_t destination;
-  std::uint8_t x = 0;
+  std::uint8_t into;   ///< the slot that takes the result
+  std::uint8_t x = 0;  ///< slots
   std::uint8_t y = 0;
   int k = 0;                       ///< fmul and ffma: which product
   ResidueMask residues = every_k;  ///< mma: which products
   bool as_f16 = false;             ///< mma: A and B are converted to f16 first, exactly
+
+  BITMMA_HD constexpr bool takes(int product) const { return (residues >> (product % 4) & 1) != 0; }
 };
 
 inline constexpr int slots = 6;
@@ -42,36 +44,56 @@ inline constexpr std::uint8_t c_slot = 1;     ///< holds c; the last operation's
 
 namespace program {
 
-inline constexpr Operation native[] = {{Opcode::mma, 2, c_slot}};
+constexpr Operation fmul(std::uint8_t into, int k) { return {Opcode::fmul, into, 0, 0, k}; }
+constexpr Operation ffma(std::uint8_t into, int k, std::uint8_t plus) {
+  return {Opcode::ffma, into, plus, 0, k};
+}
+constexpr Operation fadd(std::uint8_t into, std::uint8_t x, std::uint8_t y) {
+  return {Opcode::fadd, into, x, y};
+}
+constexpr Operation hadd(std::uint8_t into, std::uint8_t x, std::uint8_t y) {
+  return {Opcode::hadd, into, x, y};
+}
+constexpr Operation widen(std::uint8_t into, std::uint8_t from) {
+  return {Opcode::widen, into, from};
+}
+constexpr Operation narrow(std::uint8_t into, std::uint8_t from) {
+  return {Opcode::narrow, into, from};
+}
+constexpr Operation mma(std::uint8_t into, std::uint8_t plus) { return {Opcode::mma, into, plus}; }
+/// FP8 unpacked to f16, only the k of these residues.
+constexpr Operation mma_as_f16(std::uint8_t into, std::uint8_t plus, ResidueMask residues) {
+  return {Opcode::mma, into, plus, 0, 0, residues, true};
+}
+
+inline constexpr Operation native[] = {mma(2, c_slot)};
 
 // Read off the machine code that ptxas 13.0 emits for m8n8k4 on sm_80 and later: shuffles bring a
 // row and a column into each lane, no tensor core takes part.
 inline constexpr Operation ffma_chain[] = {
-    {Opcode::ffma, 2, zero_slot, 0, 0}, {Opcode::ffma, 2, 2, 0, 1},   {Opcode::ffma, 2, 2, 0, 2},
-    {Opcode::ffma, 2, 2, 0, 3},         {Opcode::fadd, 2, c_slot, 2},
+    ffma(2, 0, zero_slot), ffma(2, 1, 2), ffma(2, 2, 2), ffma(2, 3, 2), fadd(2, c_slot, 2),
 };
 inline constexpr Operation ffma_chain_c_f16[] = {
-    {Opcode::ffma, 2, zero_slot, 0, 0}, {Opcode::ffma, 2, 2, 0, 1}, {Opcode::ffma, 2, 2, 0, 2},
-    {Opcode::ffma, 2, 2, 0, 3},         {Opcode::widen, 3, c_slot}, {Opcode::fadd, 2, 3, 2},
+    ffma(2, 0, zero_slot), ffma(2, 1, 2),    ffma(2, 2, 2),
+    ffma(2, 3, 2),         widen(3, c_slot), fadd(2, 3, 2),
 };
 inline constexpr Operation product_pairs[] = {
-    {Opcode::fmul, 2, 0, 0, 0}, {Opcode::ffma, 2, 2, 0, 1},  // p01
-    {Opcode::fmul, 3, 0, 0, 2}, {Opcode::ffma, 3, 3, 0, 3},  // p23
-    {Opcode::widen, 4, c_slot}, {Opcode::fadd, 4, 4, 2},
-    {Opcode::fadd, 4, 4, 3},    {Opcode::narrow, 4, 4},
+    fmul(2, 0),       ffma(2, 1, 2),                               // p01
+    fmul(3, 2),       ffma(3, 3, 3),                               // p23
+    widen(4, c_slot), fadd(4, 4, 2), fadd(4, 4, 3), narrow(4, 4),  // (c + p01) + p23
 };
 
 // FP8 where mma.sync has no FP8 tensor core: unpacking pairs of bytes to f16 leaves each half of
 // the products in another register, hence the residues.
 inline constexpr Operation fp8_as_f16_f32[] = {
-    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, true},
-    {Opcode::mma, 2, 2, 0, 0, 0b1100, true},
-    {Opcode::fadd, 2, c_slot, 2},
+    mma_as_f16(2, zero_slot, 0b0011),
+    mma_as_f16(2, 2, 0b1100),
+    fadd(2, c_slot, 2),
 };
 inline constexpr Operation fp8_as_f16_f16[] = {
-    {Opcode::mma, 2, zero_slot, 0, 0, 0b0011, true},
-    {Opcode::mma, 2, 2, 0, 0, 0b1100, true},
-    {Opcode::hadd, 2, c_slot, 2},
+    mma_as_f16(2, zero_slot, 0b0011),
+    mma_as_f16(2, 2, 0b1100),
+    hadd(2, c_slot, 2),
 };
 
 }  // namespace program
@@ -91,9 +113,10 @@ struct Lowering {
 // Source: SASS of ptxas 13.0 for sm_80 to sm_120. The arithmetic was checked on an H200 (sm_90)
 // and against the B200 vectors (sm_100, FP8).
 inline constexpr Lowering lowering_table[] = {
-    {80, 9999, 8, OperandClass::half_or_wider, &f32, &f32, program::ffma_chain},
-    {80, 9999, 8, OperandClass::half_or_wider, &f32, &f16, program::ffma_chain_c_f16},
-    {80, 9999, 8, OperandClass::half_or_wider, &f16, &f16, program::product_pairs},
+    {80, any_later_sm, 8, OperandClass::half, &f32, &f32, program::ffma_chain},
+    {80, any_later_sm, 8, OperandClass::half, &f32, &f16, program::ffma_chain_c_f16},
+    {80, any_later_sm, 8, OperandClass::half, &f16, &f16, program::product_pairs},
+    // RTX Blackwell (sm_120) has FP8 tensor cores for mma.sync again.
     {90, 119, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32},
     {90, 119, 16, OperandClass::fp8, &f16, &f16, program::fp8_as_f16_f16},
 };

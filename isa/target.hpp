@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "bitmma/isa/format.hpp"
@@ -31,37 +32,48 @@ struct Target {
   std::string_view name;
   int sm;
   Architecture architecture;
+  std::string_view suffixes;  ///< of its variants: a adds what only it has, f what its family has
 };
 
 inline constexpr Target target_table[] = {
-    {"sm_70", 70, Architecture::volta},       {"sm_72", 72, Architecture::volta},
-    {"sm_75", 75, Architecture::turing},      {"sm_80", 80, Architecture::ampere},
-    {"sm_86", 86, Architecture::ampere},      {"sm_87", 87, Architecture::ampere},
-    {"sm_89", 89, Architecture::ada},         {"sm_90", 90, Architecture::hopper},
-    {"sm_100", 100, Architecture::blackwell}, {"sm_103", 103, Architecture::blackwell},
-    {"sm_110", 110, Architecture::blackwell}, {"sm_120", 120, Architecture::rtx_blackwell},
+    {"sm_70", 70, Architecture::volta, ""},
+    {"sm_72", 72, Architecture::volta, ""},
+    {"sm_75", 75, Architecture::turing, ""},
+    {"sm_80", 80, Architecture::ampere, ""},
+    {"sm_86", 86, Architecture::ampere, ""},
+    {"sm_87", 87, Architecture::ampere, ""},
+    {"sm_89", 89, Architecture::ada, ""},
+    {"sm_90", 90, Architecture::hopper, "a"},
+    {"sm_100", 100, Architecture::blackwell, "af"},
+    {"sm_103", 103, Architecture::blackwell, "af"},
+    {"sm_110", 110, Architecture::blackwell, "af"},
+    {"sm_120", 120, Architecture::rtx_blackwell, "af"},
 };
 
-/// The row of that name, or nullptr. The suffix of an architecture- or family-specific target is
-/// accepted (sm_90a, sm_100f): it adds instructions and changes no arithmetic.
+/// The row of that name, or nullptr. A variant (sm_90a, sm_100f) names its target: it adds
+/// instructions and changes no arithmetic.
 constexpr const Target* find_target(std::string_view name) {
-  if (name.ends_with('a') || name.ends_with('f')) name.remove_suffix(1);
-  for (const Target& target : target_table)
-    if (target.name == name) return &target;
+  for (const Target& target : target_table) {
+    if (!name.starts_with(target.name)) continue;
+    const std::string_view suffix = name.substr(target.name.size());
+    if (suffix.empty() || (suffix.size() == 1 && target.suffixes.find(suffix) < 2)) return &target;
+  }
   return nullptr;
 }
 
-/// Operands that share a datapath row.
-enum class OperandClass : std::uint8_t { half_or_wider, fp8 };
+/// Operands that share a datapath row: f16, bf16 and tf32; e4m3 and e5m2.
+enum class OperandClass : std::uint8_t { half, fp8 };
 
-constexpr OperandClass operand_class(const Format& format) {
-  return format.storage_bits == 8 ? OperandClass::fp8 : OperandClass::half_or_wider;
+/// Empty for a format that no fused step multiplies.
+constexpr std::optional<OperandClass> operand_class(const Format& format) {
+  if (format == f16 || format == bf16 || format == tf32) return OperandClass::half;
+  if (format == e4m3 || format == e5m2) return OperandClass::fp8;
+  return std::nullopt;
 }
 
 /// One fused step, d = round(Σ aᵢ·bᵢ + c): each term is shifted to the largest exponent among the
 /// terms, truncated toward zero to `fraction_bits` bits, and the truncated terms are added exactly.
-/// An f32 result is truncated to min(23, fraction_bits) fraction bits, an f16 result is rounded to
-/// nearest even.
+/// accumulator_table says how the sum is rounded.
 struct Datapath {
   Architecture architecture;
   OperandClass operands;
@@ -77,22 +89,22 @@ struct Datapath {
 // that were measured; the published ones for f16 are known to within one.
 inline constexpr Datapath datapath_table[] = {
     // V100 vectors for 64, 23; floors: Xie et al. (f16: −19 or −20).
-    {Architecture::volta, OperandClass::half_or_wider, 64, 23, -131, -19},
+    {Architecture::volta, OperandClass::half, 64, 23, -131, -19},
     // Xie et al.; one other source says 64 for step_bits (f16 floor: −20 or −21).
-    {Architecture::turing, OperandClass::half_or_wider, 128, 24, -132, -20},
+    {Architecture::turing, OperandClass::half, 128, 24, -132, -20},
     // A100 and A2 vectors for 128, 24; floors: Xie et al. (f16: −20 or −21).
-    {Architecture::ampere, OperandClass::half_or_wider, 128, 24, -132, -20},
+    {Architecture::ampere, OperandClass::half, 128, 24, -132, -20},
     // Ada and L40S vectors; floors as for Ampere.
-    {Architecture::ada, OperandClass::half_or_wider, 128, 24, -132, -20},
+    {Architecture::ada, OperandClass::half, 128, 24, -132, -20},
     {Architecture::ada, OperandClass::fp8, 128, 13, -132, -20},
     // H200 and H100 vectors; floors measured on an H200.
-    {Architecture::hopper, OperandClass::half_or_wider, 256, 25, -133, -21},
+    {Architecture::hopper, OperandClass::half, 256, 25, -133, -21},
     // wgmma alone: mma.sync has no FP8 of its own on Hopper (lowering.hpp).
     {Architecture::hopper, OperandClass::fp8, 256, 13, -133, -21},
     // B200 vectors; floors: Xie et al. (f16: −21 or −22).
-    {Architecture::blackwell, OperandClass::half_or_wider, 256, 25, -133, -21},
+    {Architecture::blackwell, OperandClass::half, 256, 25, -133, -21},
     // Xie et al.; the f16 floor follows the pattern.
-    {Architecture::rtx_blackwell, OperandClass::half_or_wider, 256, 25, -133, -21},
+    {Architecture::rtx_blackwell, OperandClass::half, 256, 25, -133, -21},
     {Architecture::rtx_blackwell, OperandClass::fp8, 256, 25, -133, -21},
 };
 
@@ -100,6 +112,26 @@ inline constexpr Datapath datapath_table[] = {
 constexpr const Datapath* find_datapath(Architecture architecture, OperandClass operands) {
   for (const Datapath& datapath : datapath_table)
     if (datapath.architecture == architecture && datapath.operands == operands) return &datapath;
+  return nullptr;
+}
+
+/// What depends on the format of D. A result never has more than the datapath's fraction_bits
+/// (E8M13 inside an f32 where they are 13), and overflows to Inf under either rounding (H200).
+struct Accumulator {
+  const Format* format;
+  Rounding rounding;
+  int Datapath::*floor;
+};
+
+inline constexpr Accumulator accumulator_table[] = {
+    {&f32, Rounding::toward_zero, &Datapath::floor_f32},
+    {&f16, Rounding::nearest_even, &Datapath::floor_f16},
+};
+
+/// The row, or nullptr where no fused step accumulates in the format.
+constexpr const Accumulator* find_accumulator(const Format& format) {
+  for (const Accumulator& accumulator : accumulator_table)
+    if (*accumulator.format == format) return &accumulator;
   return nullptr;
 }
 

@@ -81,7 +81,7 @@ std::vector<Code> emulate(const Execution& execution, const Batch& batch) {
   for (std::size_t i = 0; i < d.size(); ++i) {
     NoObserver observer;
     const OutputElement element = output_element(batch, i);
-    d[i] = run_element(execution, element.a, element.b, element.c, observer);
+    d[i] = run_element(execution.program, element.a, element.b, element.c, observer);
   }
   return d;
 }

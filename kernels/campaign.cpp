@@ -1,15 +1,17 @@
 /// Compares the GPU with the emulator, bit by bit, on seeded operands.
 ///
 ///     bitmma_campaign [--instr NAME|all] [--family NAME|all] [--count OUTPUTS] [--seed SEED]
-///                     [--record FILE] [--golden FILE ROWS]
+///                     [--record FILE] [--golden FILE --golden-rows ROWS]
 ///
 /// Exit status: 0 all bits equal, 1 a difference, 2 wrong usage or a failed CUDA call, 3 no device.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,10 +25,6 @@
 namespace bitmma {
 namespace {
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Options {
   std::string instruction = "all";
   std::string family = "all";
@@ -37,44 +35,32 @@ struct Options {
   std::size_t golden_rows = 0;  ///< of each instruction
 };
 
-template <class Integer>
-Integer parse_number(std::string_view text) {
-  Integer number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw UsageError("not a number: " + std::string(text));
-  return number;
+/// Signed, so that CLI11 does not take −1 for a large number.
+CLI::Range at_least(std::int64_t least) {
+  return {least, std::numeric_limits<std::int64_t>::max()};
 }
 
-Options parse_options(const std::vector<std::string>& arguments) {
-  Options options;
-  std::size_t next = 0;
-  const auto take = [&] {
-    if (next == arguments.size()) throw UsageError("a value is missing after " + arguments.back());
-    return arguments[next++];
-  };
-  while (next < arguments.size()) {
-    const std::string option = take();
-    if (option == "--instr") {
-      options.instruction = take();
-    } else if (option == "--family") {
-      options.family = take();
-    } else if (option == "--count") {
-      options.count = parse_number<std::size_t>(take());
-    } else if (option == "--seed") {
-      options.seed = parse_number<std::uint64_t>(take());
-    } else if (option == "--record") {
-      options.record = take();
-    } else if (option == "--golden") {
-      options.golden = take();
-      options.golden_rows = parse_number<std::size_t>(take());
-    } else {
-      throw UsageError("unknown option " + option +
-                       "; there are --instr --family --count --seed --record --golden");
-    }
-  }
-  if (options.count == 0) throw UsageError("--count is at least 1");
-  return options;
+void add_options(CLI::App& app, Options& options) {
+  std::vector<std::string> families{"all"};
+  for (const NamedFamily& family : input_families) families.emplace_back(family.name);
+  app.add_option("--instr", options.instruction, "a spelling with N stands for every N")
+      ->capture_default_str();
+  app.add_option("--family", options.family, "family of operands")
+      ->check(CLI::IsMember(families))
+      ->capture_default_str();
+  app.add_option("--count", options.count, "outputs of each kernel in each family, at least")
+      ->check(at_least(1))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the operands")
+      ->check(at_least(0))
+      ->capture_default_str();
+  app.add_option("--record", options.record, "file for the totals of each kernel");
+  CLI::Option* golden = app.add_option("--golden", options.golden, "file for measured elements");
+  CLI::Option* golden_rows =
+      app.add_option("--golden-rows", options.golden_rows, "lines of each instruction in it")
+          ->check(at_least(1))
+          ->needs(golden);
+  golden->needs(golden_rows);
 }
 
 /// An instruction with the kernels that were built for it, one for each place of A.
@@ -83,38 +69,47 @@ struct ChosenInstruction {
   std::vector<ASource> a_sources;
 };
 
-/// What the option names, as far as the target runs it. A spelling with N names every N.
+/// The row that the option names, or nothing for "all".
+std::optional<Instruction> wanted_row(const std::string& name) {
+  if (name == "all") return std::nullopt;
+  const std::optional<Instruction> row = find_instruction(name);
+  if (!row) throw std::invalid_argument("no such instruction: " + name);
+  return row;
+}
+
+/// A wanted row of wgmma without an N stands for every N.
+bool is_wanted(const std::optional<Instruction>& wanted, Instruction row) {
+  if (!wanted) return true;
+  if (wanted->n == 0) row.n = 0;
+  return short_name(row) == short_name(*wanted);
+}
+
+/// What the option names, as far as the target runs it.
 std::vector<ChosenInstruction> chosen_instructions(const std::string& name, const Target& target) {
-  const Instruction wanted = find_instruction(name);
-  if (name != "all" && wanted.m == 0) throw UsageError("no such instruction: " + name);
+  const std::optional<Instruction> wanted = wanted_row(name);
   std::vector<ChosenInstruction> chosen;
   std::string runnable;
   for (const InstructionKernel& kernel : instruction_kernels()) {
-    const Instruction row = find_instruction(kernel.name);
+    const Instruction row = find_instruction(kernel.name).value();
     if (!row.runs_on(target)) continue;
     if (kernel.a_source == ASource::registers) runnable.append("\n  ").append(kernel.name);
-    Instruction named = row;
-    if (wanted.n == 0) named.n = 0;
-    if (name != "all" && short_name(named) != short_name(wanted)) continue;
+    if (!is_wanted(wanted, row)) continue;
     if (chosen.empty() || short_name(chosen.back().row) != kernel.name) chosen.push_back({row, {}});
     chosen.back().a_sources.push_back(kernel.a_source);
   }
   if (chosen.empty())
-    throw UsageError("no kernel for " + name + " on " + std::string(target.name) +
-                     "; there are:" + runnable);
+    throw std::invalid_argument("no kernel for " + name + " on " + std::string(target.name) +
+                                "; there are:" + runnable);
   return chosen;
 }
 
+/// The table begins with plain random values and ends with the families aimed at edge cases: those
+/// come first here.
 std::vector<NamedFamily> chosen_families(const std::string& name) {
   std::vector<NamedFamily> chosen;
-  std::string names;
-  for (const NamedFamily& family : input_families) {
-    names.append(" ").append(family.name);
+  for (const NamedFamily& family : input_families)
     if (name == "all" || name == family.name) chosen.push_back(family);
-  }
-  // The table begins with plain random values and ends with the families aimed at edge cases.
   std::ranges::reverse(chosen);
-  if (chosen.empty()) throw UsageError("no such family: " + name + "; there are:" + names);
   return chosen;
 }
 
@@ -210,7 +205,8 @@ std::string today() {
 Provenance find_provenance(const DeviceInfo& device, std::uint64_t seed) {
   const std::string name = "sm_" + std::to_string(device.sm);
   const Target* target = find_target(name);
-  if (target == nullptr) throw UsageError(device.name + " is " + name + ", an unknown target");
+  if (target == nullptr)
+    throw std::runtime_error(device.name + " is " + name + ", an unknown target");
   return {*target, device, std::string(kernel_compiler_version()), today(), seed};
 }
 
@@ -219,14 +215,14 @@ std::ofstream open_output(const std::string& name) {
   std::ofstream file;
   if (name.empty()) return file;
   file.open(name);
-  if (!file) throw UsageError("cannot write " + name);
+  if (!file) throw std::runtime_error("cannot write " + name);
   return file;
 }
 
 void close_output(std::ofstream& file, const std::string& name) {
   if (name.empty()) return;
   file.close();
-  if (!file) throw UsageError("cannot write " + name);
+  if (!file) throw std::runtime_error("cannot write " + name);
 }
 
 /// The exit status.
@@ -249,9 +245,7 @@ int run_campaign(const Options& options) {
          run_instruction(chosen, options, families, provenance.target, golden))
       totals.push_back(total);
 
-  std::vector<std::string> family_names;
-  for (const NamedFamily& family : families) family_names.emplace_back(family.name);
-  write_record(record, provenance, totals, family_names);
+  write_record(record, provenance, families, options.count, totals);
   close_output(record, options.record);
   close_output(golden, options.golden);
   write_summary(std::cout, provenance, totals);
@@ -264,10 +258,17 @@ int run_campaign(const Options& options) {
 }  // namespace bitmma
 
 int main(int argc, char** argv) {
+  constexpr int usage_status = 2;
+  CLI::App app("Compares the GPU with the emulator, bit by bit, on seeded operands.");
+  bitmma::Options options;
+  bitmma::add_options(app, options);
   try {
-    return bitmma::run_campaign(bitmma::parse_options({argv + 1, argv + argc}));
+    app.parse(argc, argv);
+    return bitmma::run_campaign(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : usage_status;  // 0: --help
   } catch (const std::exception& error) {
     std::cerr << "bitmma_campaign: " << error.what() << "\n";
-    return 2;
+    return usage_status;
   }
 }

@@ -1,20 +1,20 @@
 #include "bitmma/kernels/campaign_report.hpp"
 
-#include <algorithm>
 #include <iomanip>
 
 namespace bitmma {
 namespace {
 
-std::string without_blanks(std::string text) {
-  std::ranges::replace(text, ' ', '_');
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
+/// The sentence that names GPU, software, seed and day.
+std::string provenance_text(const Provenance& provenance) {
+  const DeviceInfo& device = provenance.device;
+  std::string text = "gpu " + device.name;
+  text.append(", target ").append(provenance.target.name);
+  text.append(", driver ").append(device.driver);
+  text.append(", CUDA ").append(device.runtime);
+  text.append(", nvcc ").append(provenance.compiler);
+  text.append(", seed ").append(std::to_string(provenance.seed));
+  return text.append(", date ").append(provenance.date);
 }
 
 }  // namespace
@@ -41,35 +41,30 @@ std::string operand_line(const Batch& batch, std::size_t index, const Target& ta
 }
 
 void write_golden_header(std::ostream& out, const Provenance& provenance) {
-  const DeviceInfo& device = provenance.device;
   out << "# instruction target a[0]..a[k-1] b[0]..b[k-1] c d: one output element a line\n"
-      << "# d measured on " << device.name << " (" << provenance.target.name << "), driver "
-      << device.driver << ", CUDA " << device.runtime << ", nvcc " << provenance.compiler << ", "
-      << provenance.date << ", seed " << provenance.seed << "\n";
+      << "# " << provenance_text(provenance) << "\n";
 }
 
 void write_record(std::ostream& out, const Provenance& provenance,
-                  const std::vector<KernelTotal>& totals,
-                  const std::vector<std::string>& families) {
-  const DeviceInfo& device = provenance.device;
+                  std::span<const NamedFamily> families, std::size_t outputs_each,
+                  const std::vector<KernelTotal>& totals) {
+  out << "# Outputs of the GPU compared with the emulator, bit for bit: each family gave at least "
+      << outputs_each << " outputs\n"
+      << "# of each row. a: where the kernel takes A from. Written by bitmma_campaign.\n"
+      << "# " << provenance_text(provenance) << "\n"
+      << "# families:";
+  for (const NamedFamily& family : families) out << " " << family.name;
+  out << "\n# instruction a outputs mismatches\n";
   for (const KernelTotal& total : totals)
-    out << "instruction=" << total.instruction << " a=" << a_source_name(total.a_source)
-        << " target=" << provenance.target.name << " gpu=" << without_blanks(device.name)
-        << " driver=" << device.driver << " cuda=" << device.cuda << " runtime=" << device.runtime
-        << " nvcc=" << provenance.compiler << " families=" << joined(families)
-        << " outputs=" << total.outputs << " mismatches=" << total.mismatches
-        << " seed=" << provenance.seed << " date=" << provenance.date << "\n";
+    out << total.instruction << " " << a_source_name(total.a_source) << " " << total.outputs << " "
+        << total.mismatches << "\n";
 }
 
 void write_summary(std::ostream& out, const Provenance& provenance,
                    const std::vector<KernelTotal>& totals) {
-  const DeviceInfo& device = provenance.device;
   std::size_t outputs = 0;
   std::size_t mismatches = 0;
-  out << "\n"
-      << device.name << ", " << provenance.target.name << ", driver " << device.driver << ", CUDA "
-      << device.runtime << ", nvcc " << provenance.compiler << ", seed " << provenance.seed << ", "
-      << provenance.date << "\n";
+  out << "\n" << provenance_text(provenance) << "\n";
   const auto line = [&](const std::string& name, const std::string& a_source, const auto& count,
                         const auto& different) {
     out << std::left << std::setw(34) << name << std::setw(10) << a_source << std::right

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,11 @@ std::string code_text(const Format& format, Code code);
 /// The comment lines at the head of a golden file.
 void write_golden_header(std::ostream& out, const Provenance& provenance);
 
-/// One line a kernel: blank-separated key=value pairs; blanks in values are written as _.
+/// The file to keep: comment lines that say what was run, and one line a kernel with the columns
+/// `instruction a outputs mismatches`. `outputs_each` is how many every family gave at least.
 void write_record(std::ostream& out, const Provenance& provenance,
-                  const std::vector<KernelTotal>& totals, const std::vector<std::string>& families);
+                  std::span<const NamedFamily> families, std::size_t outputs_each,
+                  const std::vector<KernelTotal>& totals);
 
 /// A table of the totals and their sum.
 void write_summary(std::ostream& out, const Provenance& provenance,

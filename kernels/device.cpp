@@ -112,8 +112,7 @@ std::vector<DeviceInfo> devices() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-    found.push_back({properties.name, properties.major * 10 + properties.minor,
-                     properties.multiProcessorCount, driver_version(), version_text(cuda),
+    found.push_back({properties.name, properties.major * 10 + properties.minor, driver_version(),
                      version_text(runtime)});
   }
   return found;

@@ -20,10 +20,8 @@ struct DeviceError : std::runtime_error {
 
 struct DeviceInfo {
   std::string name;
-  int sm;  ///< compute capability, major · 10 + minor: 90
-  int multiprocessors;
+  int sm;               ///< compute capability, major · 10 + minor: 90
   std::string driver;   ///< the driver's own version, 580.159.04, or "unknown" without NVML
-  std::string cuda;     ///< the newest CUDA version that the driver supports: 13.0
   std::string runtime;  ///< the CUDA version of the runtime library that is linked in
 };
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;

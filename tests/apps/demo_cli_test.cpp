@@ -1,11 +1,14 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "bitmma/apps/operand.hpp"
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;
@@ -47,11 +50,39 @@ std::string line_with(const std::string& output, const std::string& text) {
   return "";
 }
 
+/// demo where no vectors are named and none are in the default folder.
+Outcome demo_without_vectors() { return Program().run("demo", "env -u BITMMA_VECTORS"); }
+
+/// The lines of README.md's first code block.
+std::vector<std::string> readme_example() {
+  std::ifstream readme("README.md");  // tests run in the source folder
+  REQUIRE(readme);
+  std::string line;
+  while (std::getline(readme, line) && line != "```") continue;
+  std::vector<std::string> lines;
+  while (std::getline(readme, line) && line != "```") lines.push_back(line);
+  REQUIRE(readme);
+  return lines;
+}
+
 }  // namespace
+
+TEST_CASE("README.md's example is what demo prints") {
+  std::istringstream output(demo_without_vectors().out);
+  std::set<std::string> printed;
+  for (std::string line; std::getline(output, line);) printed.insert(line);
+  std::size_t compared = 0;
+  for (const std::string& line : readme_example()) {
+    if (line == "  …") continue;  // stands for the other rows of the table
+    CHECK_MESSAGE(printed.contains(line), line);
+    ++compared;
+  }
+  CHECK(compared > 8);
+}
 
 TEST_CASE("demo shows the published results of each architecture") {
   // Xie et al. 2025, table 8; m8n8k4 on Hopper is a chain of IEEE FMAs: 8388608 - 8388608.
-  const Outcome outcome = Program().run("demo", "BITMMA_VECTORS=lost");
+  const Outcome outcome = demo_without_vectors();
   CHECK(outcome.status == 0);
   CHECK(outcome.out.find("exactly: -0.875\n") != std::string::npos);
   for (const auto& line : {std::pair{"sm_70   m8n8k4.f32", "native 0 0.875"},
@@ -69,13 +100,20 @@ TEST_CASE("demo shows the published results of each architecture") {
   }
 }
 
-TEST_CASE("demo says that it skips vectors that are not there") {
-  const Program program;
-  const Outcome outcome = program.run("demo", "BITMMA_VECTORS=lost");
+TEST_CASE("demo says that it skips the default folder of vectors where it is not there") {
+  const Outcome outcome = demo_without_vectors();
   CHECK(outcome.status == 0);
   CHECK(outcome.err == "");
-  CHECK(outcome.out.find("\nRecorded GPU rows: skipped, no manifest.json in lost ") !=
+  CHECK(outcome.out.find("\nRecorded GPU rows: skipped, no manifest.json in ../shared/vectors ") !=
         std::string::npos);
+}
+
+TEST_CASE("demo refuses a named folder without vectors") {
+  const Program program;
+  check_refused(program, "demo --vectors lost", "lost/manifest.json: cannot be read");
+  check_refused(program, "demo --vectors .", "./manifest.json: cannot be read");
+  check_refused(program, "demo", "BITMMA_VECTORS=lost: no manifest.json there",
+                "BITMMA_VECTORS=lost");
 }
 
 TEST_CASE("demo replays the vectors of BITMMA_VECTORS or --vectors") {
@@ -93,11 +131,12 @@ TEST_CASE("demo replays the vectors of BITMMA_VECTORS or --vectors") {
 TEST_CASE("demo names the first row that the emulator does not reproduce") {
   const Program program;
   Codes d = store_vectors(program);
-  d[2] ^= 1;
+  d[2] = 0xA;
   program.store("v/T/d.npy", array_of(native_type(f32), {rows}, d));
   const std::string text = output_of(program, "demo --vectors v", 1);
   CHECK(line_with(text, "Test GPU") == "Test GPU 1 3 1");
   CHECK(line_with(text, "T: row").starts_with("T: row 2: emulator 0x"));
+  CHECK(text.find(", GPU 0x0000000A, c 0x") != std::string::npos);
 }
 
 TEST_CASE("demo refuses malformed vectors") {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;
@@ -99,10 +99,30 @@ TEST_CASE("diff asks what bytes hold") {
   program.store("x.npy", array_of(u1, {1}, {0x7C}));
   program.store("y.npy", array_of(f4, {1}, {0x7F800000}));
   check_refused(program, "diff x.npy y.npy",
-                "x.npy: |u1 may be e4m3 or e5m2; say which with --fp8");
+                "x.npy: dtype '|u1' may be e4m3 or e5m2; say which with --fp8");
   check_refused(program, "diff x.npy y.npy --fp8 e3m4", "e3m4");
   output_of(program, "diff x.npy y.npy --fp8 e5m2");
   output_of(program, "diff x.npy y.npy --fp8 e4m3", 1);
+}
+
+TEST_CASE("diff takes f1 for e5m2 and the only type of bytes that names its format") {
+  const Program program;
+  program.store("f1.npy", array_of({'f', 1}, {2}, {0x3C, 0x7C}));
+  program.store("f4.npy", array_of(f4, {2}, {one, 0x7F800000}));
+  output_of(program, "diff f1.npy f4.npy");
+  output_of(program, "diff f1.npy f4.npy --fp8 e4m3");
+  program.store("v1.npy", array_of({'V', 1}, {2}, {0x38, 0x38}));
+  check_refused(program, "diff f1.npy v1.npy", "v1.npy: dtype '|V1' may be e4m3 or e5m2");
+  const json document = json::parse(output_of(program, "diff f1.npy v1.npy --fp8 e4m3 --json", 1));
+  CHECK(document["x_y"]["x_format"] == "e5m2");
+  CHECK(document["x_y"]["y_format"] == "e4m3");
+  CHECK(document["x_y"]["equal_bits"] == 1);
+}
+
+TEST_CASE("diff --json ends with one newline") {
+  const Program program;
+  store_f32(program, "x.npy", {one, two});
+  CHECK(output_of(program, "diff x.npy x.npy --json").ends_with("\n}\n"));
 }
 
 TEST_CASE("diff refuses results that cannot be compared") {
@@ -112,7 +132,8 @@ TEST_CASE("diff refuses results that cannot be compared") {
   program.store("ints.npy", zeros({'i', 4}, {2, 1}));
   check_refused(program, "diff x.npy wide.npy", "wide.npy: shape (2, 2), but x.npy has (2, 1)");
   check_refused(program, "diff x.npy x.npy --exact wide.npy", "wide.npy: shape (2, 2)");
-  check_refused(program, "diff x.npy ints.npy", "ints.npy: type <i4");
+  check_refused(program, "diff x.npy ints.npy",
+                "ints.npy: dtype '<i4' holds no number format; choose from '<f2' (f16), ");
   check_refused(program, "diff x.npy lost.npy", "lost.npy: no such file");
   check_refused(program, "diff x.npy x.npy --exact lost.npy", "lost.npy: no such file");
   for (const char* ulp : {"-1", "nan", "x"})

@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;

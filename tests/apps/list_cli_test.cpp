@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;
@@ -31,7 +31,7 @@ TEST_CASE("list --json has one complete object for each instruction of each targ
   REQUIRE(entries.is_array());
   for (const json& each : entries) {
     REQUIRE(each.size() == 7);
-    const Instruction row = find_instruction(each["ptx"].get<std::string>());
+    const Instruction row = find_instruction(each["ptx"].get<std::string>()).value();
     CHECK(short_name(row) == each["instr"]);
     CHECK(row.runs_on(*find_target(each["arch"].get<std::string>())));
     CHECK(each["native"].get<bool>() == each["lowered_to"].empty());

@@ -507,6 +507,36 @@ TEST_CASE("only a file is replaced") {
   CHECK(folder.entries() == 0);
 }
 
+TEST_CASE("whether a file can be written is known before, and nothing is created") {
+  const TemporaryFolder folder;
+  store(folder / "old.npy", "old");
+  fs::permissions(folder.path(), fs::perms{0755});
+  for (const char* name : {"new.npy", "old.npy"}) check_writable(folder / name);
+  const auto reason = [&](const fs::path& path) {
+    return error_of([&] { check_writable(path); }).substr(path.string().size());
+  };
+  CHECK(reason(folder.path()) == ": is a folder; name a file to write");
+  CHECK(reason("/dev/null") == ": exists and is not a regular file; name a file to write");
+  CHECK(reason(folder / "none" / "d.npy") ==
+        ": cannot create a file in its folder: No such file or directory");
+  CHECK(reason(folder / "old.npy" / "d.npy") ==
+        ": cannot create a file in its folder: Not a directory");
+  {
+    fs::permissions(folder.path(), fs::perms{0555});
+    const OrdinaryUser user;
+    CHECK(reason(folder / "old.npy") == ": cannot create a file in its folder: Permission denied");
+  }
+  fs::permissions(folder.path(), fs::perms::owner_all);
+  CHECK(folder.entries() == 1);
+  CHECK(load(folder / "old.npy") == "old");
+}
+
+TEST_CASE("shapes are written as NumPy writes them") {
+  CHECK(shape_text({}) == "()");
+  CHECK(shape_text({5}) == "(5,)");
+  CHECK(shape_text({2, 0, 4}) == "(2, 0, 4)");
+}
+
 TEST_CASE("writing through a symbolic link replaces what it leads to") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "inner");

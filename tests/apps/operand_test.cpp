@@ -211,6 +211,31 @@ TEST_CASE("refusals say what would be accepted") {
         "'<f4' with --round rne|rz|rna, '<f8' with --round rne|rz|rna");
 }
 
+TEST_CASE("the type of a result gives its format, where one byte may be either FP8 by choice") {
+  const std::pair<NpyType, const Format*> formats[] = {{f1, &e5m2}, {f2, &f16},  {f4, &f32},
+                                                       {f8, &f64},  {u2, &bf16}, {v2, &bf16}};
+  for (const auto& [type, format] : formats) {
+    CHECK(result_format(type, "", "x.npy") == *format);
+    CHECK(result_format(type, "e4m3", "x.npy") == *format);
+  }
+  for (const NpyType& type : {u1, v1}) {
+    CHECK(result_format(type, "e4m3", "x.npy") == e4m3);
+    CHECK(result_format(type, "e5m2", "x.npy") == e5m2);
+    for (const char* choice : {"", "f16"})
+      CHECK_THROWS_WITH_AS(
+          result_format(type, choice, "x.npy"),
+          ("x.npy: dtype '" + spelling(type) + "' may be e4m3 or e5m2; say which with --fp8")
+              .c_str(),
+          UsageError);
+  }
+  CHECK_THROWS_WITH_AS(
+      result_format({'u', 4}, "e4m3", "x.npy"),
+      "x.npy: dtype '<u4' holds no number format; choose from '<f2' (f16), '<u2' (bf16), "
+      "'<V2' (bf16), '<f4' (f32), '|u1' (e4m3 or e5m2), '|V1' (e4m3 or e5m2), '|f1' (e5m2), "
+      "'<f8' (f64)",
+      UsageError);
+}
+
 TEST_CASE("the roundings have names") {
   CHECK(find_rounding("rne") == Rounding::nearest_even);
   CHECK(find_rounding("rz") == Rounding::toward_zero);

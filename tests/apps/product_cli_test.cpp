@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bitmma/apps/operand.hpp"
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
 using namespace bitmma::test;
@@ -251,6 +251,27 @@ TEST_CASE("mma repeats an operand without a batch for each product of a batch") 
   CHECK(program.load("e.npy").shape == std::vector<std::size_t>{2, m, n});
 }
 
+TEST_CASE("mma takes the B of each product of a batch, whatever the number of threads") {
+  const Program program;
+  constexpr std::size_t batch = 2, m = 2, n = 400, k = 64;
+  const Execution executed = execution("sm_70", "m8n8k4.f32.f16.f16.f32");
+  const Operands operands = random_operands(executed.instruction, m * k, batch * k * n, 0);
+  program.store("a.npy", array_of(f2, {m, k}, operands.a));
+  program.store("b.npy", array_of(f2, {batch, k, n}, operands.b));
+  Codes expected;
+  for (std::size_t i = 0; i < batch; ++i)
+    std::ranges::copy(
+        product(executed, operands.a.data(), &operands.b[i * k * n], nullptr, m, n, k),
+        std::back_inserter(expected));
+  for (const char* threads : {"1", "3"}) {
+    const Outcome outcome =
+        program.run("mma --arch sm_70 --instr m8n8k4.f32.f16.f16.f32 a.npy b.npy -o d.npy",
+                    std::string("OMP_NUM_THREADS=") + threads);
+    CHECK(outcome.status == 0);
+    CHECK(elements_of(program.load("d.npy")) == expected);
+  }
+}
+
 TEST_CASE("mma of empty matrices is empty, however many there are") {
   const Program program;
   program.store("a.npy", zeros(f2, {10'000'000'000'000'000, 0, 5}));
@@ -290,6 +311,13 @@ TEST_CASE("dot and mma refuse operands that do not fit, and leave the output as 
                 "is not on sm_70: it needs sm_80 or later; nearest there: m8n8k4.f32.f16.f16.f32");
   check_refused(program, "dot --arch sm_80 --instr wgmma.m64nNk16.f32.f16.f16 a.npy b.npy -o d.npy",
                 "is not on sm_80: it needs sm_90");
+}
+
+TEST_CASE("dot and mma refuse an output that cannot be a file before they read an operand") {
+  const Program program;
+  for (const std::string& command : {dot_f16, mma_f16})
+    check_refused(program, command + "lost.npy lost.npy -o lost/d.npy",
+                  "lost/d.npy: cannot create a file in its folder");
 }
 
 TEST_CASE("dot refuses an output that cannot be a file") {

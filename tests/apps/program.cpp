@@ -1,4 +1,4 @@
-#include "program.hpp"
+#include "bitmma/tests/apps/program.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace bitmma::test {
 namespace {
@@ -106,10 +107,10 @@ Codes random_codes(const Format& format, std::size_t count, std::mt19937& random
 Execution execution(std::string_view arch, std::string_view instr) {
   const Target* target = find_target(arch);
   REQUIRE(target != nullptr);
-  const Instruction row = find_instruction(instr);
-  REQUIRE(row.m != 0);
-  REQUIRE(row.runs_on(*target));
-  return resolve(row, *target);
+  const std::optional<Instruction> row = find_instruction(instr);
+  REQUIRE(row);
+  REQUIRE(row->runs_on(*target));
+  return resolve(*row, *target);
 }
 
 }  // namespace bitmma::test

@@ -212,6 +212,15 @@ TEST_CASE("histogram bounds are powers of two") {
   CHECK(bucket_of_distance(Code{1} << 40) == 17);
 }
 
+TEST_CASE("an error in ulp beyond the largest f64 is in the histogram's last bucket") {
+  const Result x = values(f64, {1.7e308, -1.7e308});
+  const Difference difference = compare_two(x, values(f16, {0, 0})).x_y;
+  CHECK(std::isinf(difference.error(Measure::ulp).largest));
+  CHECK(difference.histogram.buckets.back().above == 1);
+  CHECK(difference.histogram.buckets.back().below == 1);
+  CHECK(total(difference.histogram) == 2);
+}
+
 TEST_CASE("special classes count, remember their first element and are not comparable") {
   const Result x(f32, {f32_one, f32_nan, f32_one, f32_nan, 0x7fc00000, f32_infinity, f32_one,
                        f32_infinity, 0, f32_nan, f32_infinity});

@@ -69,8 +69,8 @@ TEST_CASE("text: special values, a policy and magnitudes") {
 Policy (any NaN equal, within 4 ulp): 3 elements unequal, first at 0
 
 First difference: element 0
-  X  f32   0x7fffffff          nan
-  Y  f32   0x3f800000          1
+  X  f32   0x7FFFFFFF          nan
+  Y  f32   0x3F800000          1
 
 Errors                       largest  root mean square       mean  largest at
   X - Y  absolute                  1             0.577      0.333  5
@@ -100,9 +100,9 @@ TEST_CASE("text: two results against an exact one") {
         R"(4 elements, 3 equal, 1 different
 
 First difference: element 0 at (0, 0)
-  X  f16   0x3c00              1
-  Y  f16   0x3c01              1.0009766
-  Z  f64   0x3ff1000000000000  1.0625
+  X  f16   0x3C00              1
+  Y  f16   0x3C01              1.0009766
+  Z  f64   0x3FF1000000000000  1.0625
 
 Against Z                              X             Y
   correctly rounded                    3             3
@@ -169,8 +169,8 @@ TEST_CASE("json: every field of a comparison of two") {
   CHECK(pair["different_bits"] == 3);
   CHECK(pair["rejected"] == 1);
   CHECK(pair["first_different"] == Json::parse(R"({"index": 0, "coordinates": [0, 0],
-                        "x": {"code": "0x7fffffff", "value": "nan"},
-                        "y": {"code": "0xff800000", "value": "-inf"}})"));
+                        "x": {"code": "0x7FFFFFFF", "value": "nan"},
+                        "y": {"code": "0xFF800000", "value": "-inf"}})"));
   CHECK(pair["first_rejected"] == pair["first_different"]);
   CHECK(pair["errors"]["ulp"] ==
         Json{{"count", 3},
@@ -196,6 +196,18 @@ TEST_CASE("json: every field of a comparison of two") {
   CHECK(histogram["buckets"][2] == Json{{"over", 2}, {"up_to", 4}, {"below", 0}, {"above", 1}});
   CHECK(histogram["buckets"][17] ==
         Json{{"over", 65536}, {"up_to", nullptr}, {"below", 0}, {"above", 0}});
+}
+
+TEST_CASE("json: an error beyond the largest f64 is the string inf") {
+  const Json report = Json::parse(
+      report_json(compare_two(values(f64, {1.7e308, 1}), values(f16, {0, 1}), {false, 1.0})));
+  CHECK(report["x_y"]["errors"]["ulp"]["largest"] == "inf");
+  CHECK(report["x_y"]["rejected"] == 1);
+}
+
+TEST_CASE("json: the object ends without a newline") {
+  const Result one = values(f32, {1});
+  CHECK(report_json(compare_two(one, one)).back() == '}');
 }
 
 TEST_CASE("json: equal results have null where there is nothing to name") {
@@ -225,7 +237,7 @@ TEST_CASE("json: every field of a comparison with an exact result") {
   CHECK(exact["x_correctly_rounded"] == 1);
   CHECK(exact["y_correctly_rounded"] == 1);
   CHECK(exact["equal_but_wrong"] == 1);
-  CHECK(exact["at_first_different"] == Json{{"code", "0x3ff6000000000000"}, {"value", 1.375}});
+  CHECK(exact["at_first_different"] == Json{{"code", "0x3FF6000000000000"}, {"value", 1.375}});
 }
 
 }  // namespace bitmma

@@ -17,8 +17,7 @@ int main() {
   }
   const Code c = 0;
   const ExactValue exact = exact_dot({{f16, a}, {f16, b}, f32, c});
-  const Execution volta =
-      resolve(find_instruction("m8n8k4.f32.f16.f16.f32"), *find_target("sm_70"));
+  const Execution volta = find_execution("sm_70", "m8n8k4.f32.f16.f16.f32").value();
   const Code d = run_chain(volta, a.data(), b.data(), a.size(), c);
   std::cout << "sm_70 " << to_double(f32, d) << ", exact " << to_decimal(exact) << "\n";
   return to_double(f32, d) == 16777216 && to_decimal(exact) == "16777216.9375" ? 0 : 1;

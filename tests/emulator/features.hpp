@@ -37,13 +37,11 @@ inline double chain(const Datapath& datapath, const Format& operand, const Forma
     a.push_back(from_double(operand, product.negative ? -magnitude : magnitude));
     b.push_back(from_double(operand, std::ldexp(1, product.exponent - half)));
   }
-  const StepFormats formats{operand, operand, accumulator, accumulator};
+  const StepRule rule = step_rule(datapath, operand, operand, accumulator, accumulator);
   const auto step = static_cast<std::size_t>(datapath.step_bits / operand.storage_bits);
   Code d = 0;
   for (std::size_t k = 0; k < a.size(); k += step)
-    d = fused_step(datapath, formats, &a[k], &b[k], static_cast<int>(std::min(step, a.size() - k)),
-                   d)
-            .result;
+    d = fused_step(rule, &a[k], &b[k], static_cast<int>(std::min(step, a.size() - k)), d).result;
   return to_double(accumulator, d);
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("registers and tiles convert both ways") {
 }
 
 TEST_CASE("elements of lower index take the lower bits of a register") {
-  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32");
+  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32").value();
   TileCodes a(16 * 16);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = i;
   const FragmentRegisters registers = to_fragment(row, Operand::a, a);
@@ -78,7 +78,7 @@ TEST_CASE("an instruction on fragments is the instruction on matrices, quad pair
 TEST_CASE("swapped A registers, as in a real bug report, give the reported result") {
   // A[r][k] = 16 r + k, B = identity over k < 8: with A registers 1 and 2 swapped 64 of 128 are
   // wrong and D[8][0] is 8 instead of 128 (imp issue 352).
-  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32");
+  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32").value();
   const Execution execution = resolve(row, *find_target("sm_80"));
   TileCodes a(16 * 16), b(16 * 8), c(16 * 8);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = from_double(f16, static_cast<double>(i));

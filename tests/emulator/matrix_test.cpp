@@ -25,7 +25,7 @@ MatrixView view(const std::vector<std::uint16_t>& codes, std::size_t columns) {
 
 TEST_CASE("every element of a product is the chain over its row and column, whatever the size") {
   const Execution execution =
-      resolve(find_instruction("m16n8k16.f32.f16.f16.f32"), *find_target("sm_90"));
+      resolve(find_instruction("m16n8k16.f32.f16.f16.f32").value(), *find_target("sm_90"));
   const ProductShape shape{17, 5, 37};
   const auto a = random_halves(shape.m * shape.k, 1);
   const auto b = random_halves(shape.k * shape.n, 2);
@@ -42,9 +42,30 @@ TEST_CASE("every element of a product is the chain over its row and column, what
     }
 }
 
+TEST_CASE("products by one B share its columns, a row at a time and all rows at once") {
+  const Execution execution =
+      resolve(find_instruction("m16n8k8.f32.f16.f16.f32").value(), *find_target("sm_80"));
+  const ProductShape shape{7, 11, 13};
+  const auto a = random_halves(shape.m * shape.k, 4);
+  const auto b = random_halves(shape.k * shape.n, 5);
+  std::vector<Code> whole(shape.m * shape.n), by_rows(shape.m * shape.n);
+  multiply_matrices(execution, shape, view(a, shape.k), view(b, shape.n), {}, whole.data());
+
+  const GatheredColumns columns = gather_columns(view(b, shape.n), shape.k, shape.n);
+  for (std::size_t k = 0; k < shape.k; ++k)
+    for (std::size_t j = 0; j < shape.n; ++j) CHECK(columns.column(j)[k] == b[k * shape.n + j]);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    MatrixView row = view(a, shape.k);
+    row.data += static_cast<std::ptrdiff_t>(i) * row.row_stride;
+    multiply_matrices(execution, 1, row, columns, {}, by_rows.data() + i * shape.n);
+  }
+  CHECK(by_rows == whole);
+  CHECK(thread_count() >= 1);
+}
+
 TEST_CASE("strides: a transposed view, and a repeated row") {
   const Execution execution =
-      resolve(find_instruction("m16n8k8.f16.f16.f16.f16"), *find_target("sm_80"));
+      resolve(find_instruction("m16n8k8.f16.f16.f16.f16").value(), *find_target("sm_80"));
   const ProductShape shape{4, 4, 8};
   const auto a = random_halves(shape.m * shape.k, 3);
   std::vector<Code> product(shape.m * shape.n), rows(shape.m);
@@ -63,7 +84,7 @@ TEST_CASE("strides: a transposed view, and a repeated row") {
 
 TEST_CASE("c enters the first instruction, and its columns follow their strides") {
   const Execution execution =
-      resolve(find_instruction("m16n8k8.f32.f16.f16.f32"), *find_target("sm_80"));
+      resolve(find_instruction("m16n8k8.f32.f16.f16.f32").value(), *find_target("sm_80"));
   const std::vector<std::uint16_t> zeros(16 * 3);
   const std::vector<float> c{1, 2, 3, 4, 5, 6};
   const MatrixView c_view{reinterpret_cast<const std::byte*>(c.data()), 4, 12, 4};

@@ -10,18 +10,10 @@ using namespace bitmma;
 
 namespace {
 
-Execution execution(std::string_view target, std::string_view name) {
-  const Instruction row = find_instruction(name);
-  REQUIRE(row.m != 0);
-  REQUIRE(find_target(target) != nullptr);
-  REQUIRE(row.runs_on(*find_target(target)));
-  return resolve(row, *find_target(target));
-}
-
 /// d from values of a and b (the rest of k is zero) and the code of c.
 Code run(std::string_view target, std::string_view name, const std::vector<double>& a,
          const std::vector<double>& b, Code c) {
-  const Execution on_target = execution(target, name);
+  const Execution on_target = find_execution(target, name).value();
   std::vector<Code> a_codes, b_codes;
   for (std::size_t k = 0; k < a.size(); ++k) {
     a_codes.push_back(from_double(*on_target.instruction.a, a[k]));
@@ -38,8 +30,8 @@ TEST_CASE("one dot product on every architecture (Xie et al. 2025, table 8)") {
   const std::vector<double> a{-8192, -.5, -.25, -.125};
   const std::vector<double> b{1024, 1, 1, 1};
   struct Case {
-    const char* target;
-    const char* instruction;
+    std::string_view target;
+    std::string_view instruction;
     float result;
   };
   for (const Case& c : {
@@ -99,7 +91,7 @@ TEST_CASE("special values: one NaN, Inf keeps its sign, the result is never -0")
   const double inf = HUGE_VAL, nan = std::nan("");
   const char* f32_row = "m16n8k16.f32.f16.f16.f32";
   const char* f16_row = "m16n8k16.f16.f16.f16.f16";
-  for (const char* target : {"sm_80", "sm_90", "sm_100"}) {
+  for (const std::string_view target : {"sm_80", "sm_90", "sm_100"}) {
     CAPTURE(target);
     CHECK(run(target, f32_row, {nan}, {1}, 0) == 0x7FFFFFFF);
     CHECK(run(target, f32_row, {1}, {1}, 0xFFC00001) == 0x7FFFFFFF);
@@ -116,7 +108,7 @@ TEST_CASE("special values: one NaN, Inf keeps its sign, the result is never -0")
 }
 
 TEST_CASE("tf32 ignores the low 13 bits: 0x7F800001 is Inf") {
-  const Execution tf = execution("sm_90", "m16n8k8.f32.tf32.tf32.f32");
+  const Execution tf = find_execution("sm_90", "m16n8k8.f32.tf32.tf32.f32").value();
   const Code a[8] = {0x7F800001}, b[8] = {bits(1)};
   CHECK(run_chain(tf, a, b, 8, 0) == 0x7F800000);
 }
@@ -160,8 +152,15 @@ TEST_CASE("FP8 without an FP8 tensor core: two steps over residues of k, then an
   CHECK(run("sm_100", "m16n8k32.f16.e4m3.e4m3.f16", {0}, {0}, 0x8000) == 0);
 }
 
+TEST_CASE("an execution by name, or none") {
+  static_assert(find_execution("sm_90a", "wgmma.m64n8k16.f32.f16.f16").has_value());
+  CHECK_FALSE(find_execution("sm_70", "m16n8k16.f32.f16.f16.f32").has_value());
+  CHECK_FALSE(find_execution("h100", "m16n8k16.f32.f16.f16.f32").has_value());
+  CHECK_FALSE(find_execution("sm_90", "m16n8k16").has_value());
+}
+
 TEST_CASE("a chain of instructions takes k in ascending order, and pads the last with zeros") {
-  const Execution volta = execution("sm_70", "m8n8k4.f32.f16.f16.f32");
+  const Execution volta = find_execution("sm_70", "m8n8k4.f32.f16.f16.f32").value();
   const Code one = 0x3C00, small = from_double(f16, 0x1p-14);
   std::vector<Code> a{one, 0, 0, 0, small, small}, b{one, 0, 0, 0, from_double(f16, 0x1p-10), one};
   // 1 + 2^-24 + 2^-14: the 2^-24 is cut beside 1, wherever it stands in the second step

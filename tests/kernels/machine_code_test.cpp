@@ -63,11 +63,12 @@ std::vector<Listing> device_listings() {
 }
 
 /// The row of a kernel's name: dots are underscores there, and _shared_a may follow.
+/// std::bad_optional_access if the table has no such row.
 Instruction row_of(std::string kernel) {
   const std::string shared = "_shared_a";
   if (kernel.ends_with(shared)) kernel.resize(kernel.size() - shared.size());
   std::ranges::replace(kernel, '_', '.');
-  return find_instruction(kernel);
+  return find_instruction(kernel).value();
 }
 
 /// Opcodes that start with the word. Later steps of a multi-step HMMA.884 belong to its first.
@@ -99,12 +100,19 @@ void check_machine_code(const Listing& listing, const Instruction& row) {
   for (const std::string_view opcode : {"HMMA", "QMMA", "HGMMA", "QGMMA"})
     CHECK(count(listing, opcode) ==
           (opcode == tensor_opcode(row, target) ? count(program, Opcode::mma) : 0));
+  // Where the table spells the whole opcode, with its shape: all of them are that one.
+  if (runs && !is_native(row, target))
+    for (const Operation& operation : program)
+      if (operation.opcode == Opcode::mma)
+        CHECK(std::ranges::count(listing.opcodes, machine_name(row, operation)) ==
+              count(program, Opcode::mma));
   const int elements = fragment_layout(row, Operand::d).elements();
   CHECK(count(listing, "FMUL") == elements * count(program, Opcode::fmul));
   CHECK(count(listing, "FFMA") == elements * count(program, Opcode::ffma));
   CHECK(count(listing, "FADD") == elements * count(program, Opcode::fadd));
   // HADD2 adds two elements at once. In m8n8k4 it also widens halves.
-  if (row.m != 8) CHECK(count(listing, "HADD2") == elements / 2 * count(program, Opcode::hadd));
+  if (!row.is_quad_pair())
+    CHECK(count(listing, "HADD2") == elements / 2 * count(program, Opcode::hadd));
 }
 
 TEST_CASE("a listing is read as targets, kernels and opcodes") {
@@ -134,7 +142,6 @@ TEST_CASE("every kernel holds the machine code that the lowering table says") {
     REQUIRE(listing.target != nullptr);
     CAPTURE(listing.target->name);
     const Instruction row = row_of(listing.kernel);
-    REQUIRE(row.m != 0);
     check_machine_code(listing, row);
     Instruction any_n = row;
     if (row.family == Family::wgmma) any_n.n = 0;

@@ -83,7 +83,7 @@ TEST_CASE("a batch gives the same D by elements as by fragments") {
 }
 
 TEST_CASE("a batch depends on the seed and the family alone") {
-  const Instruction row = find_instruction("wgmma.m64n24k8.f32.tf32.tf32");
+  const Instruction row = find_instruction("wgmma.m64n24k8.f32.tf32.tf32").value();
   const Batch batch = make_batch(row, InputFamily::ties, 4000, 5);
   const Batch again = make_batch(row, InputFamily::ties, 4000, 5);
   const Batch other = make_batch(row, InputFamily::ties, 4000, 6);
@@ -95,7 +95,7 @@ TEST_CASE("a batch depends on the seed and the family alone") {
 }
 
 TEST_CASE("matched elements stand on the diagonal of their tile") {
-  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32");
+  const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32").value();
   const Batch batch = make_batch(row, InputFamily::normal, 1000, 1);
   for (std::size_t i = 0; i < 8; ++i) {
     const OutputElement element = output_element(batch, matched_element(row, 2, i));
