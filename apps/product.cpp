@@ -3,17 +3,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/operand.hpp"
 #include "bitmma/apps/operand_files.hpp"
+#include "bitmma/reference/exact.hpp"
 
 namespace bitmma {
 namespace {
 
 struct Options : OperandOptions {
   std::string output;
+  std::string exact;
 };
 
 /// Says on a terminal how far a long run is, and how long it will still take.
@@ -84,24 +88,93 @@ class Result {
   NpyArray array_;
 };
 
+void check_outputs(const Options& options) {
+  check_writable(options.output);
+  if (!options.exact.empty()) check_writable(options.exact);
+}
+
+std::vector<Code> line(const MatrixView& matrix, std::size_t row, std::size_t length) {
+  std::vector<Code> codes(length);
+  for (std::size_t i = 0; i < length; ++i) codes[i] = matrix.at(row, i);
+  return codes;
+}
+
+/// The exact dot product of the operands' values, rounded once to f64.
+Code exact_code(const Instruction& row, const std::vector<Code>& a, const std::vector<Code>& b,
+                Code c) {
+  return round_to(f64, exact_dot({{*row.a, a}, {*row.b, b}, *row.c, c}));
+}
+
+MatrixView transposed(MatrixView matrix) {
+  std::swap(matrix.row_stride, matrix.column_stride);
+  return matrix;
+}
+
+/// The exact results that --exact asks for, written beside the emulated ones.
+class ExactResult {
+ public:
+  ExactResult(const Options& options, const Instruction& row, std::vector<std::size_t> shape)
+      : path_(options.exact), row_(row) {
+    if (!path_.empty()) result_.emplace(f64, std::move(shape));
+  }
+  /// Rows of A times rows of B, one result each.
+  void store_rows(std::size_t first, std::size_t count, std::size_t k, const MatrixView& a,
+                  const MatrixView& b, const MatrixView& c) {
+    if (!result_) return;
+    std::vector<Code> codes(count);
+    for (std::size_t r = 0; r < count; ++r)
+      codes[r] = exact_code(row_, line(a, r, k), line(b, r, k), addend(c, r, 0));
+    result_->store(first, codes);
+  }
+  /// A (m, k) times B (k, n).
+  void store_product(std::size_t first, const ProductShape& shape, const MatrixView& a,
+                     const MatrixView& b, const MatrixView& c) {
+    if (!result_) return;
+    std::vector<Code> codes;
+    for (std::size_t i = 0; i < shape.m; ++i) {
+      const std::vector<Code> a_row = line(a, i, shape.k);
+      for (std::size_t j = 0; j < shape.n; ++j)
+        codes.push_back(exact_code(row_, a_row, line(transposed(b), j, shape.k), addend(c, i, j)));
+    }
+    result_->store(first, codes);
+  }
+  void write() const {
+    if (result_) result_->write(path_);
+  }
+
+ private:
+  static Code addend(const MatrixView& c, std::size_t row, std::size_t column) {
+    return c.data == nullptr ? 0 : c.at(row, column);
+  }
+
+  std::string path_;
+  Instruction row_;
+  std::optional<Result> result_;
+};
+
 void run_dot(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
-  check_writable(options.output);
+  check_outputs(options);
   const Operands operands = read_operands(options, execution.instruction);
   const auto [rows, k] = rows_shape(options, operands);
   check_chain(execution.instruction, k);
 
   Result result(*execution.instruction.d, {rows});
+  ExactResult exact(options, execution.instruction, {rows});
   Progress progress(rows);
   // A row is one thread's work.
   const std::size_t part_rows = round_up(rows_at_a_time(k), thread_count());
   in_parts(rows, part_rows, progress, [&, k = k](std::size_t first, std::size_t count) {
+    const MatrixView a = matrix_view(operands.a, first * k, k);
+    const MatrixView b = matrix_view(operands.b, first * k, k);
+    const MatrixView c = c_view(operands, first, 1);
     std::vector<Code> codes(count);
-    multiply_rows(execution, count, k, matrix_view(operands.a, first * k, k),
-                  matrix_view(operands.b, first * k, k), c_view(operands, first, 1), codes.data());
+    multiply_rows(execution, count, k, a, b, c, codes.data());
     result.store(first, codes);
+    exact.store_rows(first, count, k, a, b, c);
   });
   result.write(options.output);
+  exact.write();
 }
 
 /// Products of a batch. An operand without a batch dimension takes part in each of them.
@@ -155,33 +228,37 @@ std::size_t batch_offset(const NpyArray& array, std::size_t index) {
 
 void run_mma(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
-  check_writable(options.output);
+  check_outputs(options);
   const Operands operands = read_operands(options, execution.instruction);
   const BatchShape shape = batch_shape(options, operands);
   const auto [m, n, k] = shape.product;
   check_chain(execution.instruction, k);
 
-  Result result(*execution.instruction.d,
-                shape.batched ? std::vector{shape.batch, m, n} : std::vector{m, n});
+  const auto d_shape = shape.batched ? std::vector{shape.batch, m, n} : std::vector{m, n};
+  Result result(*execution.instruction.d, d_shape);
+  ExactResult exact(options, execution.instruction, d_shape);
   // Empty products take no memory, so there can be more of them than a loop ends with.
   const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
   Progress progress(products * m);
-  GatheredColumns b;
+  GatheredColumns columns;
   for (std::size_t index = 0; index < products; ++index) {
-    if (index == 0 || operands.b.shape.size() == 3)
-      b = gather_columns(matrix_view(operands.b, batch_offset(operands.b, index), n), k, n);
+    const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);
+    if (index == 0 || operands.b.shape.size() == 3) columns = gather_columns(b, k, n);
     in_parts(m, rows_at_a_time(n * k), progress,
              [&, index, n = n, k = k, m = m](std::size_t first, std::size_t count) {
+               const std::size_t c_offset = operands.c ? batch_offset(*operands.c, index) : 0;
+               const MatrixView a =
+                   matrix_view(operands.a, batch_offset(operands.a, index) + first * k, k);
+               const MatrixView c = c_view(operands, c_offset + first * n, n);
+               const std::size_t d_first = (index * m + first) * n;
                std::vector<Code> codes(count * n);
-               const std::size_t a_first = batch_offset(operands.a, index) + first * k;
-               const std::size_t c_first =
-                   (operands.c ? batch_offset(*operands.c, index) : 0) + first * n;
-               multiply_matrices(execution, count, matrix_view(operands.a, a_first, k), b,
-                                 c_view(operands, c_first, n), codes.data());
-               result.store((index * m + first) * n, codes);
+               multiply_matrices(execution, count, a, columns, c, codes.data());
+               result.store(d_first, codes);
+               exact.store_product(d_first, {count, n, k}, a, b, c);
              });
   }
   result.write(options.output);
+  exact.write();
 }
 
 CLI::App* add_product(CLI::App& app, const std::string& name, const std::string& description,
@@ -190,6 +267,8 @@ CLI::App* add_product(CLI::App& app, const std::string& name, const std::string&
   CLI::App* command = app.add_subcommand(name, description);
   add_operand_options(*command, *options);
   command->add_option("-o,--output", options->output, "D.npy, the result")->required();
+  command->add_option("--exact", options->exact,
+                      "also write Z.npy: the exact results of the same operands, rounded to f64");
   command->callback([options, run] { run(*options); });
   return command;
 }

@@ -2,10 +2,14 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-install(TARGETS bitmma_isa bitmma_emulator bitmma_reference bitmma_compare EXPORT bitmma_targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY isa emulator reference compare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bitmma
-        FILES_MATCHING PATTERN "*.hpp")
+foreach(folder isa emulator reference compare)
+  if(TARGET bitmma_${folder})
+    install(TARGETS bitmma_${folder} EXPORT bitmma_targets
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bitmma
+            FILES_MATCHING PATTERN "*.hpp")
+  endif()
+endforeach()
 install(EXPORT bitmma_targets NAMESPACE bitmma:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bitmma)
 configure_package_config_file(cmake/bitmma-config.cmake.in bitmma-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bitmma)
