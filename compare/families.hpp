@@ -1,24 +1,25 @@
 /// Seeded random operands for differential tests, in named families. The same seed gives the same
-/// codes on every platform: integers only, no standard distribution.
+/// codes on every platform: integers only, no standard distribution, and no expression that draws
+/// twice in an order that the language leaves open.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "bitmma/isa/format.hpp"
+#include "bitmma/isa/host_device.hpp"
 
 namespace bitmma {
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  BITMMA_HD explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t bits() {
+  BITMMA_HD std::uint64_t bits() {
     state_ += 0x9E3779B97F4A7C15;
     std::uint64_t mixed = state_;
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
@@ -26,11 +27,11 @@ class Random {
     return mixed ^ (mixed >> 31);
   }
   /// From first to last, both included; last if last < first.
-  int between(int first, int last) {
+  BITMMA_HD int between(int first, int last) {
     const auto count = static_cast<std::uint64_t>(std::max(last - first, 0)) + 1;
     return std::min(first, last) + static_cast<int>(bits() % count);
   }
-  bool once_in(int count) { return between(1, count) == 1; }
+  BITMMA_HD bool once_in(int count) { return between(1, count) == 1; }
 
  private:
   std::uint64_t state_;
@@ -83,11 +84,11 @@ struct DotInputs {
 
 namespace detail {
 
-inline int least_exponent(const Format& format) {
+BITMMA_HD inline int least_exponent(const Format& format) {
   return format.min_exponent() - format.fraction_bits;
 }
 
-inline int greatest_exponent(const Format& format) {
+BITMMA_HD inline int greatest_exponent(const Format& format) {
   return format.bias() + (format.specials == Specials::nan_only ? 1 : 0);
 }
 
@@ -95,8 +96,8 @@ enum class Fraction : std::uint8_t { random, zero };
 
 /// ±2^exponent times a fraction in [1, 2), subnormal where the exponent asks for it; an exponent
 /// beyond the format's range becomes the nearest one in it.
-inline Code code_of_exponent(const Format& format, Random& random, int exponent,
-                             Fraction fraction = Fraction::random) {
+BITMMA_HD inline Code code_of_exponent(const Format& format, Random& random, int exponent,
+                                       Fraction fraction = Fraction::random) {
   const int nearest = std::clamp(exponent, least_exponent(format), greatest_exponent(format));
   const int below_normal = std::max(format.min_exponent() - nearest, 0);
   const Code leading = Code{1} << (format.fraction_bits - below_normal);
@@ -108,57 +109,57 @@ inline Code code_of_exponent(const Format& format, Random& random, int exponent,
 }
 
 /// The code of numerator / 2^32, its fraction truncated.
-inline Code code_of_ratio(const Format& format, std::int64_t numerator) {
+BITMMA_HD inline Code code_of_ratio(const Format& format, std::int64_t numerator) {
   const Code sign = numerator < 0 ? format.sign_mask() : 0;
   const auto magnitude = static_cast<std::uint64_t>(numerator < 0 ? -numerator : numerator);
-  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1 - 32;
+  const int exponent = bit_width(magnitude) - 1 - 32;
   if (magnitude == 0 || exponent < format.min_exponent()) return sign;
   const Code significand = magnitude << (63 - (exponent + 32)) >> (63 - format.fraction_bits);
   const auto field = static_cast<Code>(exponent - format.min_exponent());
   return sign | ((field << format.fraction_bits) + significand) << format.ignored_bits();
 }
 
-inline Code uniform_code(const Format& format, Random& random) {
+BITMMA_HD inline Code uniform_code(const Format& format, Random& random) {
   const auto numerator = static_cast<std::int64_t>(random.bits() >> 32);
   return code_of_ratio(format, random.once_in(2) ? numerator : -numerator);
 }
 
 /// The sum of twelve uniform values less six: mean 0, variance 1.
-inline Code normal_code(const Format& format, Random& random) {
+BITMMA_HD inline Code normal_code(const Format& format, Random& random) {
   std::int64_t numerator = -(std::int64_t{6} << 32);
   for (int i = 0; i < 12; ++i) numerator += static_cast<std::int64_t>(random.bits() >> 32);
   return code_of_ratio(format, numerator);
 }
 
-inline Code any_code(const Format& format, Random& random) {
+BITMMA_HD inline Code any_code(const Format& format, Random& random) {
   return random.bits() & (format.sign_mask() | (format.sign_mask() - 1));
 }
 
-inline bool is_finite(const Format& format, Code code) {
+BITMMA_HD inline bool is_finite(const Format& format, Code code) {
   return (code & format.nan()) < format.infinity();
 }
 
-inline Code finite_code(const Format& format, Random& random) {
+BITMMA_HD inline Code finite_code(const Format& format, Random& random) {
   Code code = any_code(format, random);
   while (!is_finite(format, code)) code = any_code(format, random);
   return code;
 }
 
-inline Code zero_code(const Format& format, Random& random) {
+BITMMA_HD inline Code zero_code(const Format& format, Random& random) {
   return random.bits() & format.sign_mask();
 }
 
-inline Code tiny_code(const Format& format, Random& random) {
+BITMMA_HD inline Code tiny_code(const Format& format, Random& random) {
   return code_of_exponent(format, random,
                           random.between(least_exponent(format), format.min_exponent() + 2));
 }
 
-inline Code huge_code(const Format& format, Random& random) {
+BITMMA_HD inline Code huge_code(const Format& format, Random& random) {
   const int greatest = greatest_exponent(format);
   return code_of_exponent(format, random, random.between(greatest - 3, greatest));
 }
 
-inline Code special_code(const Format& format, Random& random) {
+BITMMA_HD inline Code special_code(const Format& format, Random& random) {
   const Code sign = zero_code(format, random);
   const Code any_nan = format.infinity() | (any_code(format, random) & format.nan());
   switch (random.between(0, 5)) {
@@ -180,25 +181,26 @@ inline Code special_code(const Format& format, Random& random) {
 
 using Source = Code (*)(const Format&, Random&);
 
-inline void fill_all(const DotInputs& inputs, Random& random, Source a, Source b, Source c) {
+BITMMA_HD inline void fill_all(const DotInputs& inputs, Random& random, Source a, Source b,
+                               Source c) {
   for (Code& code : inputs.a) code = a(inputs.a_format, random);
   for (Code& code : inputs.b) code = b(inputs.b_format, random);
   inputs.c = c(inputs.c_format, random);
 }
 
-inline void fill_all(const DotInputs& inputs, Random& random, Source source) {
+BITMMA_HD inline void fill_all(const DotInputs& inputs, Random& random, Source source) {
   fill_all(inputs, random, source, source, source);
 }
 
 /// A from the source; B and C each in half of the rows, else normal.
-inline void fill_extreme(const DotInputs& inputs, Random& random, Source source) {
+BITMMA_HD inline void fill_extreme(const DotInputs& inputs, Random& random, Source source) {
   const Source b = random.once_in(2) ? source : normal_code;
   const Source c = random.once_in(2) ? source : normal_code;
   fill_all(inputs, random, source, b, c);
 }
 
 /// Special codes at one of three densities a row, so that some rows hold a single one.
-inline void fill_special_mix(const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill_special_mix(const DotInputs& inputs, Random& random) {
   fill_all(inputs, random, normal_code);
   const int spacing = 1 << (2 * random.between(0, 2) + 1);
   for (Code& code : inputs.a)
@@ -208,13 +210,13 @@ inline void fill_special_mix(const DotInputs& inputs, Random& random) {
   if (random.once_in(spacing)) inputs.c = special_code(inputs.c_format, random);
 }
 
-inline Code log_uniform_code(const Format& format, Random& random) {
+BITMMA_HD inline Code log_uniform_code(const Format& format, Random& random) {
   return code_of_exponent(format, random, random.between(-16, 16));
 }
 
 /// One of each pair repeats the other with the sign of A changed and, now and then, the last bit of
 /// B: neighbours in k, or a half of k apart.
-inline void fill_cancellation(const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill_cancellation(const DotInputs& inputs, Random& random) {
   fill_all(inputs, random, log_uniform_code);
   const std::size_t k = inputs.a.size();
   const bool neighbours = random.once_in(2);
@@ -229,14 +231,14 @@ inline void fill_cancellation(const DotInputs& inputs, Random& random) {
   if (random.once_in(3)) inputs.c = zero_code(inputs.c_format, random);
 }
 
-inline Code mostly_zero_code(const Format& format, Random& random) {
+BITMMA_HD inline Code mostly_zero_code(const Format& format, Random& random) {
   return random.once_in(12) ? finite_code(format, random) : zero_code(format, random);
 }
 
 /// A product of that exponent, split at random between A and B: two normal numbers if their
 /// product can be so small. One that the formats cannot reach becomes the nearest that they can.
-inline void set_product(const DotInputs& inputs, Random& random, std::size_t i, int exponent,
-                        Fraction fraction) {
+BITMMA_HD inline void set_product(const DotInputs& inputs, Random& random, std::size_t i,
+                                  int exponent, Fraction fraction) {
   const bool normal = exponent >= inputs.a_format.min_exponent() + inputs.b_format.min_exponent();
   const auto least_of = [normal](const Format& format) {
     return normal ? format.min_exponent() : least_exponent(format);
@@ -250,19 +252,20 @@ inline void set_product(const DotInputs& inputs, Random& random, std::size_t i, 
   inputs.b[i] = code_of_exponent(inputs.b_format, random, exponent - a_exponent, fraction);
 }
 
-inline Fraction any_fraction(Random& random) {
+BITMMA_HD inline Fraction any_fraction(Random& random) {
   return random.once_in(2) ? Fraction::zero : Fraction::random;
 }
 
 /// Floors lie 5 to 7 below the accumulator's least normal exponent, and keep 23 to 25 bits: so
 /// terms 28 to 32 below that exponent are kept or dropped, which decides where one product is the
 /// least result or half of it.
-inline void fill_near_floor(const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill_near_floor(const DotInputs& inputs, Random& random) {
   const Format& accumulator = inputs.c_format;
   const int least_result = least_exponent(accumulator);
   const int small = accumulator.min_exponent() - random.between(27, 33);
   for (std::size_t i = 0; i < inputs.a.size(); ++i) {
-    set_product(inputs, random, i, small + random.between(-1, 1), any_fraction(random));
+    const int exponent = small + random.between(-1, 1);
+    set_product(inputs, random, i, exponent, any_fraction(random));
     if (random.once_in(2)) inputs.a[i] = zero_code(inputs.a_format, random);
   }
   const auto decided =
@@ -273,7 +276,7 @@ inline void fill_near_floor(const DotInputs& inputs, Random& random) {
                  : zero_code(accumulator, random);
 }
 
-inline void fill_ties(const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill_ties(const DotInputs& inputs, Random& random) {
   const int half_ulp = random.between(-16, 2);
   inputs.c =
       code_of_exponent(inputs.c_format, random, half_ulp + 1 + inputs.c_format.fraction_bits);
@@ -287,7 +290,7 @@ inline void fill_ties(const DotInputs& inputs, Random& random) {
   }
 }
 
-inline void fill(InputFamily family, const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill(InputFamily family, const DotInputs& inputs, Random& random) {
   switch (family) {
     case InputFamily::normal:
       return fill_all(inputs, random, normal_code);
@@ -316,14 +319,15 @@ inline void fill(InputFamily family, const DotInputs& inputs, Random& random) {
   }
 }
 
-inline void fill_ignored_bits(const Format& format, std::span<Code> codes, Random& random) {
+BITMMA_HD inline void fill_ignored_bits(const Format& format, std::span<Code> codes,
+                                        Random& random) {
   for (Code& code : codes) code |= random.bits() & ((Code{1} << format.ignored_bits()) - 1);
 }
 
 }  // namespace detail
 
 /// Fills one row of inputs of the family. Bits that a format ignores (tf32) are random.
-inline void fill_inputs(InputFamily family, const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill_inputs(InputFamily family, const DotInputs& inputs, Random& random) {
   detail::fill(family, inputs, random);
   detail::fill_ignored_bits(inputs.a_format, inputs.a, random);
   detail::fill_ignored_bits(inputs.b_format, inputs.b, random);

@@ -15,6 +15,16 @@ namespace bitmma {
 
 using Code = std::uint64_t;
 
+/// 1 + ⌊log2 value⌋, and 0 for 0. On a GPU not std::bit_width(), which nvcc 13.0 compiles to the
+/// constant 0 there.
+BITMMA_HD constexpr int bit_width(std::uint64_t value) {
+#ifdef __CUDA_ARCH__
+  return 64 - __clzll(static_cast<long long>(value));
+#else
+  return static_cast<int>(std::bit_width(value));
+#endif
+}
+
 /// Which codes are not finite numbers.
 enum class Specials : std::uint8_t {
   ieee,      ///< exponent all ones: fraction zero is Inf, any other is NaN
@@ -133,7 +143,7 @@ BITMMA_HD constexpr Code encode(const Format& format, bool negative, std::uint64
                                 Overflow overflow = Overflow::ieee, bool sticky = false) {
   const Code sign = negative ? format.sign_mask() : 0;
   if (significand == 0) return sign;
-  const int leading = lsb_exponent + static_cast<int>(std::bit_width(significand)) - 1;
+  const int leading = lsb_exponent + bit_width(significand) - 1;
   const int exponent = leading > format.min_exponent() ? leading : format.min_exponent();
   if (exponent > format.bias() + 1) return sign | overflow_code(format, rounding, overflow);
 

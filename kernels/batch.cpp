@@ -16,50 +16,39 @@ TileShape tile_shape(const Instruction& row) {
           static_cast<std::size_t>(row.k)};
 }
 
-/// C by itself: the family's distribution of c, with a product that is thrown away.
-void fill_c(Batch& batch, InputFamily family, std::size_t tile, Random& random) {
-  const Instruction& row = batch.row;
-  const TileShape shape = tile_shape(row);
-  const std::size_t size = shape.m * shape.n;
-  Code a = 0;
-  Code b = 0;
-  for (Code& c : std::span(batch.c).subspan(tile * size, size))
-    fill_inputs(family, {*row.a, *row.b, *row.c, {&a, 1}, {&b, 1}, c}, random);
-}
-
-/// A row of A, a column of B and their c at a time; where one of the two has run out, the other's
-/// partner is thrown away.
-void fill_lines(Batch& batch, InputFamily family, std::size_t tile, Random& random) {
-  const Instruction& row = batch.row;
-  const TileShape shape = tile_shape(row);
+void fill_tile(Batch& batch, const TileCases& cases, std::size_t tile, std::uint64_t number) {
+  const TileShape shape = tile_shape(batch.row);
+  Code* c = &batch.c[tile * shape.m * shape.n];
+  for (int element = 0; element < cases.elements(); ++element)
+    c[element] = fill_addend(cases, number, element);
   Code unused[max_k];
-  for (std::size_t i = 0; i < std::max(shape.m, shape.n); ++i) {
-    Code* a = i < shape.m ? &batch.a[(tile * shape.m + i) * shape.k] : unused;
-    Code* b = i < shape.n ? &batch.b[(tile * shape.n + i) * shape.k] : unused;
-    Code& c = batch.c[matched_element(row, tile, i)];
-    fill_inputs(family, {*row.a, *row.b, *row.c, {a, shape.k}, {b, shape.k}, c}, random);
+  for (int i = 0; i < cases.fillings(); ++i) {
+    const auto line = static_cast<std::size_t>(i);
+    Code* a = line < shape.m ? &batch.a[(tile * shape.m + line) * shape.k] : unused;
+    Code* b = line < shape.n ? &batch.b[(tile * shape.n + line) * shape.k] : unused;
+    fill_line(cases, number, i, a, b, c[cases.matched_element(i)]);
   }
 }
 
 }  // namespace
 
-Batch make_batch(const Instruction& row, InputFamily family, std::size_t outputs,
-                 std::uint64_t seed) {
+std::size_t tiles_of(const Instruction& row, std::size_t outputs) {
   const TileShape shape = tile_shape(row);
   const auto blocks = static_cast<std::size_t>(row.blocks());
   const std::size_t per_instruction = shape.m * shape.n * blocks;
-  const std::size_t tiles = (outputs + per_instruction - 1) / per_instruction * blocks;
+  return (outputs + per_instruction - 1) / per_instruction * blocks;
+}
+
+Batch make_batch(const Instruction& row, InputFamily family, std::uint64_t seed,
+                 std::uint64_t first_tile, std::size_t tiles) {
+  const TileShape shape = tile_shape(row);
+  const TileCases cases = tile_cases(row, family, seed);
   Batch batch{row, tiles, {}, {}, {}};
   batch.a.resize(tiles * shape.m * shape.k);
   batch.b.resize(tiles * shape.n * shape.k);
   batch.c.resize(tiles * shape.m * shape.n);
-  const std::uint64_t stream = Random(seed).bits();
 #pragma omp parallel for schedule(static)
-  for (std::size_t tile = 0; tile < tiles; ++tile) {
-    Random random(Random(stream + tile).bits());
-    fill_c(batch, family, tile, random);
-    fill_lines(batch, family, tile, random);
-  }
+  for (std::size_t tile = 0; tile < tiles; ++tile) fill_tile(batch, cases, tile, first_tile + tile);
   return batch;
 }
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "bitmma/compare/families.hpp"
 #include "bitmma/emulator/instruction.hpp"
 #include "bitmma/kernels/operand_layout.hpp"
+#include "bitmma/kernels/tile_cases.hpp"
 
 namespace bitmma {
 
@@ -28,12 +28,13 @@ struct OutputElement {
   Code c;
 };
 
-/// At least `outputs` output elements of the family, in whole instructions. A family fills a row, a
-/// column and a c that belong together: they meet at the elements of matched_element(); elsewhere
-/// in a tile the row and the column come from different fillings. The same seed gives the same
-/// codes, whatever the number of threads.
-Batch make_batch(const Instruction& row, InputFamily family, std::size_t outputs,
-                 std::uint64_t seed);
+/// The tiles of whole instructions with at least that many output elements.
+std::size_t tiles_of(const Instruction& row, std::size_t outputs);
+
+/// The operands of those tiles of the row, family and seed, as kernels/tile_cases.hpp makes them.
+/// Requires whole instructions: tiles in fours for m8n8k4.
+Batch make_batch(const Instruction& row, InputFamily family, std::uint64_t seed,
+                 std::uint64_t first_tile, std::size_t tiles);
 
 /// The element whose result stands at `index` of D, which is ordered as C.
 OutputElement output_element(const Batch& batch, std::size_t index);

@@ -21,6 +21,7 @@
 #include "bitmma/kernels/campaign_report.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
+#include "bitmma/kernels/slice.hpp"
 
 namespace bitmma {
 namespace {
@@ -154,24 +155,60 @@ void write_golden(std::ostream& out, const Batch& batch, const std::vector<Code>
   }
 }
 
-/// Counts the differences; prints the line of this kernel and family, and the first difference.
-void compare(const Batch& batch, const std::vector<Code>& gpu, const std::vector<Code>& emulator,
-             std::string_view family, const Target& target, KernelTotal& total) {
-  std::size_t mismatches = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < gpu.size(); ++i)
-    if (gpu[i] != emulator[i] && mismatches++ == 0) first = i;
-  std::cout << total.instruction << " " << a_source_name(total.a_source) << " " << family << " "
-            << gpu.size() << " " << mismatches << std::endl;
-  if (mismatches != 0)
-    std::cout << "  first: " << operand_line(batch, first, target) << " gpu "
-              << code_text(*batch.row.d, gpu[first]) << " emulator "
-              << code_text(*batch.row.d, emulator[first]) << std::endl;
-  total.outputs += gpu.size();
-  total.mismatches += mismatches;
+/// The first `sampled` outputs of every slice go through the host as well, which checks the GPU
+/// build of the emulator and of the operands against theirs.
+constexpr std::size_t sampled = 20'000;
+
+std::string difference_line(const Batch& batch, std::size_t index, const Target& target, Code gpu,
+                            Code emulator) {
+  return "  first: " + operand_line(batch, index, target) + " gpu " + code_text(*batch.row.d, gpu) +
+         " emulator " + code_text(*batch.row.d, emulator);
 }
 
-/// One instruction over the families: each batch is emulated once and measured by every kernel.
+/// Differences of outputs that the GPU measured and the host emulated.
+SliceResult compare_on_host(const std::vector<Code>& gpu, const std::vector<Code>& emulator) {
+  SliceResult result{gpu.size(), 0, std::nullopt};
+  for (std::size_t i = 0; i < gpu.size(); ++i)
+    if (gpu[i] != emulator[i] && result.mismatches++ == 0) result.first_mismatch = i;
+  return result;
+}
+
+/// Makes the tile of a slice's differing output again and prints the line that replays it.
+void print_difference(const Execution& execution, const Slice& slice, std::uint64_t output,
+                      const Target& target) {
+  const Instruction& row = execution.instruction;
+  const auto blocks = static_cast<std::uint64_t>(row.blocks());
+  const auto elements = static_cast<std::uint64_t>(row.m * row.n);
+  const std::uint64_t first = slice.first_tile + output / (elements * blocks) * blocks;
+  const Batch batch = make_batch(row, slice.family, slice.seed, first, row.blocks());
+  const std::size_t index = output % (elements * blocks);
+  std::cout << difference_line(batch, index, target, measure(batch, slice.a_source)[index],
+                               emulate(execution, batch)[index])
+            << std::endl;
+}
+
+/// Runs a slice, prints its line and its first difference, and adds it to the kernel's total.
+void run_family(const Execution& execution, const Slice& slice, std::string_view family,
+                const Target& target, KernelTotal& total) {
+  const SliceResult result = run_slice(execution, slice);
+  std::cout << total.instruction << " " << a_source_name(total.a_source) << " " << family << " "
+            << result.outputs << " " << result.mismatches << std::endl;
+  if (result.first_mismatch) print_difference(execution, slice, *result.first_mismatch, target);
+  total.outputs += result.outputs;
+  total.mismatches += result.mismatches;
+}
+
+/// The slice's first outputs by GPU and host emulator; a difference counts like any other.
+void check_sample(const Batch& batch, const std::vector<Code>& emulated,
+                  const std::vector<Code>& measured, const Target& target, KernelTotal& total) {
+  const SliceResult result = compare_on_host(measured, emulated);
+  if (!result.first_mismatch) return;
+  const std::size_t index = *result.first_mismatch;
+  std::cout << difference_line(batch, index, target, measured[index], emulated[index]) << std::endl;
+  total.mismatches += result.mismatches;
+}
+
+/// One instruction over the families, by every kernel.
 std::vector<KernelTotal> run_instruction(const ChosenInstruction& chosen, const Options& options,
                                          const std::vector<NamedFamily>& families,
                                          const Target& target, std::ostream& golden) {
@@ -183,13 +220,19 @@ std::vector<KernelTotal> run_instruction(const ChosenInstruction& chosen, const 
     const std::size_t golden_rows =
         options.golden_rows / families.size() + (i < options.golden_rows % families.size() ? 1 : 0);
     const auto longer_side = static_cast<std::size_t>(std::max(row.m, row.n));
-    const Batch batch = make_batch(
-        row, families[i].family, std::max(options.count, golden_rows * longer_side), options.seed);
+    const std::size_t on_host =
+        std::max(std::min(options.count, sampled), golden_rows * longer_side);
+    const Batch batch =
+        make_batch(row, families[i].family, options.seed, 0, tiles_of(row, on_host));
     const std::vector<Code> emulated = emulate(execution, batch);
     for (KernelTotal& total : totals) {
       const std::vector<Code> measured = measure(batch, total.a_source);
-      compare(batch, measured, emulated, families[i].name, target, total);
+      check_sample(batch, emulated, measured, target, total);
       if (&total == &totals.front()) write_golden(golden, batch, measured, golden_rows, target);
+      run_family(
+          execution,
+          {total.a_source, families[i].family, options.seed, 0, tiles_of(row, options.count)},
+          families[i].name, target, total);
     }
   }
   return totals;

@@ -4,34 +4,15 @@
 #include <dlfcn.h>
 
 #include <limits>
-#include <memory>
 
+#include "bitmma/kernels/device_memory.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
 
 namespace bitmma {
 namespace {
 
-void check(cudaError_t status, const std::string& call) {
-  if (status != cudaSuccess) throw DeviceError(call + ": " + cudaGetErrorString(status));
-}
-
-struct FreeDeviceMemory {
-  void operator()(std::uint32_t* words) const { cudaFree(words); }
-};
-using DeviceWords = std::unique_ptr<std::uint32_t, FreeDeviceMemory>;
-
-DeviceWords allocate(std::size_t words) {
-  void* memory = nullptr;
-  check(cudaMalloc(&memory, words * sizeof(std::uint32_t)), "cudaMalloc");
-  return DeviceWords(static_cast<std::uint32_t*>(memory));
-}
-
-DeviceWords copy_to_device(std::span<const std::uint32_t> words) {
-  DeviceWords copy = allocate(words.size());
-  check(cudaMemcpy(copy.get(), words.data(), words.size_bytes(), cudaMemcpyHostToDevice),
-        "cudaMemcpy to the device");
-  return copy;
-}
+using device::check;
+using device::DeviceArray;
 
 /// CUDA writes version 13.0 as 13000.
 std::string version_text(int version) {
@@ -68,34 +49,24 @@ void check_size(const std::string& operand, std::size_t words, std::size_t expec
                       " words, the instruction needs " + std::to_string(expected));
 }
 
-struct Launch {
-  const InstructionKernel& kernel;
-  unsigned blocks;
-  unsigned threads;
-  std::size_t d_words;
-};
+}  // namespace
 
-/// D's words after one launch over memory that was filled with the byte.
-std::vector<std::uint32_t> launch_over(int garbage_byte, const Launch& launch,
-                                       const std::uint32_t* a, const std::uint32_t* b,
-                                       const std::uint32_t* c) {
-  const DeviceWords memory = allocate(launch.d_words);
-  std::vector<std::uint32_t> d(launch.d_words);
-  const std::size_t bytes = d.size() * sizeof(std::uint32_t);
-  check(cudaMemset(memory.get(), garbage_byte, bytes), "cudaMemset");
-  std::uint32_t* d_pointer = memory.get();
-  void* arguments[] = {&a, &b, &c, &d_pointer};
-  const std::string name(launch.kernel.name);
-  check(cudaLaunchKernel(launch.kernel.function, dim3(launch.blocks), dim3(launch.threads),
-                         arguments, 0, nullptr),
-        "launch of " + name);
-  check(cudaDeviceSynchronize(), "run of " + name);
-  check(cudaMemcpy(d.data(), memory.get(), bytes, cudaMemcpyDeviceToHost),
-        "cudaMemcpy from the device");
-  return d;
+void device::check(cudaError_t status, const std::string& call) {
+  if (status != cudaSuccess) throw DeviceError(call + ": " + cudaGetErrorString(status));
 }
 
-}  // namespace
+void device::launch_instruction(const Instruction& row, ASource a_source, std::size_t count,
+                                const std::uint32_t* a, const std::uint32_t* b,
+                                const std::uint32_t* c, std::uint32_t* d) {
+  const InstructionKernel& kernel = find_kernel(row, a_source);
+  if (count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw DeviceError("more instances than one launch takes: " + std::to_string(count));
+  const auto threads = static_cast<unsigned>(fragment_layout(row, Operand::d).lanes());
+  void* arguments[] = {&a, &b, &c, &d};
+  check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(count)), dim3(threads),
+                         arguments, 0, nullptr),
+        "launch of " + std::string(kernel.name));
+}
 
 std::vector<DeviceInfo> devices() {
   int cuda = 0;
@@ -122,24 +93,27 @@ std::vector<std::uint32_t> run_on_device(const Instruction& row, ASource a_sourc
                                          std::size_t count, std::span<const std::uint32_t> a,
                                          std::span<const std::uint32_t> b,
                                          std::span<const std::uint32_t> c) {
-  const InstructionKernel& kernel = find_kernel(row, a_source);
   const auto words = [&](Operand operand) { return count * operand_words(row, a_source, operand); };
   check_size("A", a.size(), words(Operand::a));
   check_size("B", b.size(), words(Operand::b));
   check_size("C", c.size(), words(Operand::c));
   if (count == 0) return {};
-  if (count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw DeviceError("more instances than one launch takes: " + std::to_string(count));
 
-  const DeviceWords device_a = copy_to_device(a);
-  const DeviceWords device_b = copy_to_device(b);
-  const DeviceWords device_c = copy_to_device(c);
-  const auto threads = static_cast<unsigned>(fragment_layout(row, Operand::d).lanes());
-  const Launch launch{kernel, static_cast<unsigned>(count), threads, words(Operand::d)};
-  std::vector<std::uint32_t> d =
-      launch_over(0xA5, launch, device_a.get(), device_b.get(), device_c.get());
-  if (d != launch_over(0x5A, launch, device_a.get(), device_b.get(), device_c.get()))
-    throw DeviceError("two runs of " + std::string(kernel.name) +
+  const DeviceArray<std::uint32_t> device_a(a);
+  const DeviceArray<std::uint32_t> device_b(b);
+  const DeviceArray<std::uint32_t> device_c(c);
+  const DeviceArray<std::uint32_t> device_d(words(Operand::d));
+  const auto run_over = [&](int garbage_byte) {
+    check(cudaMemset(device_d.get(), garbage_byte, device_d.size() * sizeof(std::uint32_t)),
+          "cudaMemset");
+    device::launch_instruction(row, a_source, count, device_a.get(), device_b.get(), device_c.get(),
+                               device_d.get());
+    check(cudaDeviceSynchronize(), "run of " + short_name(row));
+    return device_d.to_host();
+  };
+  const std::vector<std::uint32_t> d = run_over(0xA5);
+  if (d != run_over(0x5A))
+    throw DeviceError("two runs of " + short_name(row) +
                       " differ: D was not written, or there is a race");
   return d;
 }

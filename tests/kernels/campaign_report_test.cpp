@@ -11,9 +11,9 @@ namespace bitmma {
 namespace {
 
 const Provenance provenance{
-    *find_target("sm_90"), {"NVIDIA H200", 90, "580.159.04", "13.0"}, "13.0.88", "2026-11-30", 1};
+    *find_target("sm_90"), {"NVIDIA H200", 90, "580.159.04", "13.0"}, "13.0.88", "2026-11-30", 2};
 const std::string provenance_line =
-    "gpu NVIDIA H200, target sm_90, driver 580.159.04, CUDA 13.0, nvcc 13.0.88, seed 1, "
+    "gpu NVIDIA H200, target sm_90, driver 580.159.04, CUDA 13.0, nvcc 13.0.88, seed 2, "
     "date 2026-11-30\n";
 
 std::string checked_in_record() {
@@ -26,8 +26,8 @@ TEST_CASE("the checked-in record begins as a campaign over every family writes i
   std::vector<NamedFamily> families(std::begin(input_families), std::end(input_families));
   std::ranges::reverse(families);
   std::ostringstream record;
-  write_record(record, provenance, families, 1'000'000,
-               {{"m8n8k4.row.row.f16.f16.f16.f16", ASource::registers, 12'002'304, 0}});
+  write_record(record, provenance, families, 84'000'000,
+               {{"m8n8k4.row.row.f16.f16.f16.f16", ASource::registers, 1'008'000'000, 0}});
   CHECK(checked_in_record().substr(0, record.str().size()) == record.str());
 }
 

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "bitmma/emulator/fragment.hpp"
 #include "bitmma/kernels/batch.hpp"
 
@@ -72,7 +75,7 @@ TEST_CASE("a batch gives the same D by elements as by fragments") {
     if (row.family != Family::mma_sync) continue;
     CAPTURE(short_name(row));
     const Execution execution = resolve(row, *find_target("sm_90"));
-    const Batch batch = make_batch(row, InputFamily::any_finite_bits, 300, 3);
+    const Batch batch = make_batch(row, InputFamily::any_finite_bits, 3, 0, tiles_of(row, 300));
     const std::vector<Code> d = emulate(execution, batch);
     for (std::size_t i = 0; i < 300 / (static_cast<std::size_t>(row.m * row.n * row.blocks())); ++i)
       CHECK(packed(row, registers, Operand::d, part(d, batch, i)) ==
@@ -84,9 +87,9 @@ TEST_CASE("a batch gives the same D by elements as by fragments") {
 
 TEST_CASE("a batch depends on the seed and the family alone") {
   const Instruction row = find_instruction("wgmma.m64n24k8.f32.tf32.tf32").value();
-  const Batch batch = make_batch(row, InputFamily::ties, 4000, 5);
-  const Batch again = make_batch(row, InputFamily::ties, 4000, 5);
-  const Batch other = make_batch(row, InputFamily::ties, 4000, 6);
+  const Batch batch = make_batch(row, InputFamily::ties, 5, 0, tiles_of(row, 4000));
+  const Batch again = make_batch(row, InputFamily::ties, 5, 0, tiles_of(row, 4000));
+  const Batch other = make_batch(row, InputFamily::ties, 6, 0, tiles_of(row, 4000));
   CHECK(batch.tiles == 3);
   CHECK(batch.a == again.a);
   CHECK(batch.b == again.b);
@@ -94,9 +97,18 @@ TEST_CASE("a batch depends on the seed and the family alone") {
   CHECK(batch.a != other.a);
 }
 
+TEST_CASE("a tile depends on its number, not on the batch it is made in") {
+  const Instruction row = find_instruction("m8n8k4.f32.f16.f16.f32").value();
+  const Batch whole = make_batch(row, InputFamily::cancellation, 3, 0, 12);
+  const Batch tail = make_batch(row, InputFamily::cancellation, 3, 8, 4);
+  CHECK(std::ranges::equal(tail.a, std::span(whole.a).subspan(8 * 32)));
+  CHECK(std::ranges::equal(tail.b, std::span(whole.b).subspan(8 * 32)));
+  CHECK(std::ranges::equal(tail.c, std::span(whole.c).subspan(8 * 64)));
+}
+
 TEST_CASE("matched elements stand on the diagonal of their tile") {
   const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32").value();
-  const Batch batch = make_batch(row, InputFamily::normal, 1000, 1);
+  const Batch batch = make_batch(row, InputFamily::normal, 1, 0, tiles_of(row, 1000));
   for (std::size_t i = 0; i < 8; ++i) {
     const OutputElement element = output_element(batch, matched_element(row, 2, i));
     CHECK(element.a == &batch.a[(2 * 16 + i) * 16]);
