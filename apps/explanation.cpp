@@ -101,8 +101,9 @@ ExplainedStep explain_step(const Explanation& whole, const FusedStep& step,
 
 ExplainedOperation explain_operation(const Explanation& whole, const TracedOperation& traced,
                                      std::size_t instruction) {
-  const StepRule& rule = whole.execution.program.step;
   ExplainedOperation explained{instruction, traced, {}};
+  if (traced.operation.opcode != Opcode::mma) return explained;
+  const StepRule& rule = whole.execution.program.step;
   const std::vector<std::size_t> ks =
       products_of(whole.execution.program, traced.operation, instruction);
   std::size_t first = 0;
