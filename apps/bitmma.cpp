@@ -66,6 +66,7 @@ int run_bitmma(int argc, const char* const* argv) {
   add_mma(app);
   add_explain(app);
   add_diff(app, status);
+  add_sass(app);
   add_demo(app, status);
   try {
     parse(app, argc, argv);

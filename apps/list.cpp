@@ -11,15 +11,6 @@
 namespace bitmma {
 namespace {
 
-/// The machine operations of a lowered instruction; empty for a native one.
-std::vector<std::string> lowered_to(const Instruction& row, const Target& target) {
-  std::vector<std::string> names;
-  if (is_native(row, target)) return names;
-  for (const Operation& operation : lowered_program(row, target))
-    names.push_back(machine_name(row, operation));
-  return names;
-}
-
 /// "2 × HMMA.16816.F32, FADD"
 std::string with_counts(const std::vector<std::string>& names) {
   std::string text;
@@ -39,19 +30,21 @@ nlohmann::ordered_json as_json(const Instruction& row, const Target& target) {
           {"ptx", ptx_name(row)},
           {"arch", target.name},
           {"native", is_native(row, target)},
-          {"lowered_to", lowered_to(row, target)},
+          {"lowered_to",
+           is_native(row, target) ? std::vector<std::string>{} : machine_code(row, target)},
+          {"machine_code", machine_code(row, target)},
           {"evidence", label_name(evidence.label)},
           {"source", evidence.source}};
 }
 
 void print_target(const Target& target) {
-  Table table({"instruction", "runs as", "evidence", "source"});
+  Table table({"instruction", "runs", "machine code", "evidence", "source"});
   for (const Instruction& row : instruction_table) {
     if (!row.runs_on(target)) continue;
     const Evidence& evidence = find_evidence(row, target);
-    const bool native = is_native(row, target);
-    table.add({short_name(row), native ? "native" : with_counts(lowered_to(row, target)),
-               std::string(label_name(evidence.label)), std::string(evidence.source)});
+    table.add({short_name(row), is_native(row, target) ? "native" : "lowered",
+               with_counts(machine_code(row, target)), std::string(label_name(evidence.label)),
+               std::string(evidence.source)});
   }
   fmt::print("{}", table.text());
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bitmma/isa/instruction.hpp"
 
@@ -135,7 +137,44 @@ constexpr bool is_native(const Instruction& row, const Target& target) {
   return lowered_program(row, target).data() == program::native;
 }
 
-/// The machine instruction that computes an operation of a lowered program, as SASS spells it.
+namespace detail {
+
+inline std::string upper_case(std::string_view text) {
+  std::string upper;
+  for (const char c : text)
+    upper.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+  return upper;
+}
+
+/// HMMA multiplies f16, bf16 and tf32, QMMA FP8; HGMMA and QGMMA are those of a warpgroup.
+inline std::string tensor_opcode(const Instruction& row, const Format& a) {
+  std::string name = operand_class(a) == OperandClass::fp8 ? "Q" : "H";
+  return name.append(row.family == Family::wgmma ? "GMMA" : "MMA");
+}
+
+/// 16816, or 64x8x16 for a warpgroup, with the row's own N.
+inline std::string machine_shape(const Instruction& row, int k) {
+  const std::string between = row.family == Family::wgmma ? "x" : "";
+  std::string shape = std::to_string(row.m);
+  shape.append(between).append(row.n == 0 ? "N" : std::to_string(row.n));
+  return shape.append(between).append(std::to_string(k));
+}
+
+/// What follows the shape: D's type, and A's and B's unless they are f16; for m8n8k4 D's and C's.
+inline std::string machine_types(const Instruction& row, const Format& a, const Format& b) {
+  std::string types = ".";
+  types.append(upper_case(row.d->name));
+  if (row.is_quad_pair()) return types.append(".").append(upper_case(row.c->name));
+  if (a != f16) types.append(".").append(upper_case(a.name));
+  if (operand_class(a) == OperandClass::fp8) types.append(".").append(upper_case(b.name));
+  return types;
+}
+
+}  // namespace detail
+
+/// The machine instruction that computes an operation, as SASS spells it. Native m8n8k4 is a
+/// sequence of its steps, .STEP0 and so on, which this leaves out.
+/// Source: the listings of the generated kernels for sm_75 to sm_120 (CUDA 13.0).
 inline std::string machine_name(const Instruction& row, const Operation& operation) {
   switch (operation.opcode) {
     case Opcode::mma:
@@ -153,10 +192,21 @@ inline std::string machine_name(const Instruction& row, const Operation& operati
     case Opcode::narrow:
       return "F2FP.F16.F32";
   }
+  const Format& a = operation.as_f16 ? f16 : *row.a;
+  const Format& b = operation.as_f16 ? f16 : *row.b;
   const int k = row.k * std::popcount(operation.residues) / 4;
-  std::string name = "HMMA.";
-  for (const int extent : {row.m, row.n, k}) name.append(std::to_string(extent));
-  return name.append(*row.d == f32 ? ".F32" : ".F16");
+  return detail::tensor_opcode(row, a)
+      .append(".")
+      .append(detail::machine_shape(row, k))
+      .append(detail::machine_types(row, a, b));
+}
+
+/// The machine instructions that the instruction becomes on the target, in order.
+inline std::vector<std::string> machine_code(const Instruction& row, const Target& target) {
+  std::vector<std::string> names;
+  for (const Operation& operation : lowered_program(row, target))
+    names.push_back(machine_name(row, operation));
+  return names;
 }
 
 }  // namespace bitmma

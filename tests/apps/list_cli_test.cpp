@@ -30,7 +30,7 @@ TEST_CASE("list --json has one complete object for each instruction of each targ
   const json entries = json::parse(output_of(Program(), "list --json"));
   REQUIRE(entries.is_array());
   for (const json& each : entries) {
-    REQUIRE(each.size() == 7);
+    REQUIRE(each.size() == 8);
     const Instruction row = find_instruction(each["ptx"].get<std::string>()).value();
     CHECK(short_name(row) == each["instr"]);
     CHECK(row.runs_on(*find_target(each["arch"].get<std::string>())));
