@@ -1,23 +1,17 @@
 #include "bitmma/kernels/batch.hpp"
 
-#include <algorithm>
+#include "bitmma/emulator/matrix.hpp"
 
 namespace bitmma {
 namespace {
 
-struct TileShape {
-  std::size_t m;
-  std::size_t n;
-  std::size_t k;
-};
-
-TileShape tile_shape(const Instruction& row) {
+ProductShape tile_shape(const Instruction& row) {
   return {static_cast<std::size_t>(row.m), static_cast<std::size_t>(row.n),
           static_cast<std::size_t>(row.k)};
 }
 
 void fill_tile(Batch& batch, const TileCases& cases, std::size_t tile, std::uint64_t number) {
-  const TileShape shape = tile_shape(batch.row);
+  const ProductShape shape = tile_shape(batch.row);
   Code* c = &batch.c[tile * shape.m * shape.n];
   for (int element = 0; element < cases.elements(); ++element)
     c[element] = fill_addend(cases, number, element);
@@ -33,7 +27,7 @@ void fill_tile(Batch& batch, const TileCases& cases, std::size_t tile, std::uint
 }  // namespace
 
 std::size_t tiles_of(const Instruction& row, std::size_t outputs) {
-  const TileShape shape = tile_shape(row);
+  const ProductShape shape = tile_shape(row);
   const auto blocks = static_cast<std::size_t>(row.blocks());
   const std::size_t per_instruction = shape.m * shape.n * blocks;
   return (outputs + per_instruction - 1) / per_instruction * blocks;
@@ -41,7 +35,7 @@ std::size_t tiles_of(const Instruction& row, std::size_t outputs) {
 
 Batch make_batch(const Instruction& row, InputFamily family, std::uint64_t seed,
                  std::uint64_t first_tile, std::size_t tiles) {
-  const TileShape shape = tile_shape(row);
+  const ProductShape shape = tile_shape(row);
   const TileCases cases = tile_cases(row, family, seed);
   Batch batch{row, tiles, {}, {}, {}};
   batch.a.resize(tiles * shape.m * shape.k);
@@ -53,14 +47,14 @@ Batch make_batch(const Instruction& row, InputFamily family, std::uint64_t seed,
 }
 
 OutputElement output_element(const Batch& batch, std::size_t index) {
-  const TileShape shape = tile_shape(batch.row);
+  const ProductShape shape = tile_shape(batch.row);
   const std::size_t line = index / shape.n;
   const std::size_t column = line / shape.m * shape.n + index % shape.n;
   return {&batch.a[line * shape.k], &batch.b[column * shape.k], batch.c[index]};
 }
 
 std::size_t matched_element(const Instruction& row, std::size_t tile, std::size_t i) {
-  const TileShape shape = tile_shape(row);
+  const ProductShape shape = tile_shape(row);
   return (tile * shape.m + i % shape.m) * shape.n + i % shape.n;
 }
 
