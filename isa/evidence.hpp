@@ -80,7 +80,8 @@ inline constexpr Evidence evidence_table[] = {
     {"sm_90", "m16n8k*", EvidenceLabel::hardware,
      "H200: 1008 million outputs, tests/vectors/sm_90"},
     {"sm_90", "wgmma.m64n*", EvidenceLabel::hardware,
-     "H200: 6048 million outputs at N = 8, 64, 256, tests/vectors/sm_90"},
+     "H200: 6048 million outputs at N = 8, 64, 256 and 24 million a kernel at every N, "
+     "tests/vectors/sm_90"},
     {"sm_100", "m16n8k16.f16.f16.*", EvidenceLabel::vectors,
      "B200: 2,500 rows; floor of f16 known to within one"},
     {"sm_100", "m16n8k16.f32.f16.*", EvidenceLabel::vectors, "B200: 2,500 rows"},

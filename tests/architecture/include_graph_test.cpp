@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -109,15 +110,13 @@ TEST_CASE("the folder graph has no cycle, and keeps emulator and reference apart
   CHECK_FALSE(graph.at("reference").contains("emulator"));
   CHECK_FALSE(graph.at("emulator").contains("reference"));
   CHECK_FALSE(graph.at("compare").contains("emulator"));
-  for (bool removed = true; removed;) {
-    removed = false;
-    for (auto node = graph.begin(); node != graph.end() && !removed; ++node) {
-      if (!node->second.empty()) continue;
-      const std::string leaf = node->first;
-      graph.erase(node);
-      for (auto& other : graph) other.second.erase(leaf);
-      removed = true;
-    }
+  // Take away folders that depend on nothing, until none is left or the rest is a cycle.
+  const auto is_leaf = [](const auto& node) { return node.second.empty(); };
+  for (auto leaf = std::ranges::find_if(graph, is_leaf); leaf != graph.end();
+       leaf = std::ranges::find_if(graph, is_leaf)) {
+    const std::string name = leaf->first;
+    graph.erase(leaf);
+    for (auto& other : graph) other.second.erase(name);
   }
   CHECK(graph.empty());
 }
