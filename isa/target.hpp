@@ -83,21 +83,23 @@ struct Datapath {
   int floor_f16;      ///< the same, f16 accumulator
 };
 
-// Evidence, in the order of the rows. "V100 vectors" and the like are the rows measured by Khattak
-// and Mikaitis (MATLAB-tensor-core, 2025); Xie et al. 2025 is the MMA-Sim paper. The floors follow
+// Evidence, in the order of the rows. "Vectors" are the rows measured by Khattak and Mikaitis
+// (MATLAB-tensor-core, 2025): they pin fraction_bits, show step_bits from below where k is one step,
+// and pin no floor. Xie et al. 2025 is the MMA-Sim paper. The floors follow
 // min_exponent(accumulator) − 5 − (fraction_bits − 23) of the f16/bf16/tf32 row, which fits all
 // that were measured; the published ones for f16 are known to within one.
 inline constexpr Datapath datapath_table[] = {
-    // V100 vectors for 64, 23; floors: Xie et al. (f16: −19 or −20).
+    // V100 vectors; 64 and floors: Xie et al. (f16: −19 or −20).
     {Architecture::volta, OperandClass::half, 64, 23, -131, -19},
     // Xie et al.; one other source says 64 for step_bits (f16 floor: −20 or −21).
     {Architecture::turing, OperandClass::half, 128, 24, -132, -20},
-    // A100 and A2 vectors for 128, 24; floors: Xie et al. (f16: −20 or −21).
+    // A100 and A2 vectors; 128 and floors: Xie et al. (f16: −20 or −21).
     {Architecture::ampere, OperandClass::half, 128, 24, -132, -20},
-    // Ada and L40S vectors; floors as for Ampere.
+    // Ada and L40S vectors, which pin FP8's step_bits from both sides; 128 for the others and floors
+    // as for Ampere.
     {Architecture::ada, OperandClass::half, 128, 24, -132, -20},
     {Architecture::ada, OperandClass::fp8, 128, 13, -132, -20},
-    // H200 and H100 vectors; floors measured on an H200.
+    // Measured on an H200 (tests/vectors/sm_90); no instruction's k is beyond one step.
     {Architecture::hopper, OperandClass::half, 256, 25, -133, -21},
     // wgmma alone: mma.sync has no FP8 of its own on Hopper (lowering.hpp).
     {Architecture::hopper, OperandClass::fp8, 256, 13, -133, -21},
