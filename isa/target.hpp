@@ -84,8 +84,8 @@ struct Datapath {
 };
 
 // Evidence, in the order of the rows. "Vectors" are the rows measured by Khattak and Mikaitis
-// (MATLAB-tensor-core, 2025): they pin fraction_bits, show step_bits from below where k is one step,
-// and pin no floor. Xie et al. 2025 is the MMA-Sim paper. The floors follow
+// (MATLAB-tensor-core, 2025): they pin fraction_bits, show step_bits from below where k is one
+// step, and pin no floor. Xie et al. 2025 is the MMA-Sim paper. The floors follow
 // min_exponent(accumulator) − 5 − (fraction_bits − 23) of the f16/bf16/tf32 row, which fits all
 // that were measured; the published ones for f16 are known to within one.
 inline constexpr Datapath datapath_table[] = {
@@ -95,7 +95,8 @@ inline constexpr Datapath datapath_table[] = {
     {Architecture::turing, OperandClass::half, 128, 24, -132, -20},
     // A100 and A2 vectors; 128 and floors: Xie et al. (f16: −20 or −21).
     {Architecture::ampere, OperandClass::half, 128, 24, -132, -20},
-    // Ada and L40S vectors, which pin FP8's step_bits from both sides; 128 for the others and floors
+    // Ada and L40S vectors, which pin FP8's step_bits from both sides; 128 for the others and
+    // floors
     // as for Ampere.
     {Architecture::ada, OperandClass::half, 128, 24, -132, -20},
     {Architecture::ada, OperandClass::fp8, 128, 13, -132, -20},
