@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "bitmma/apps/arguments.hpp"
@@ -93,21 +94,9 @@ void check_outputs(const Options& options) {
   if (!options.exact.empty()) check_writable(options.exact);
 }
 
-std::vector<Code> line(const MatrixView& matrix, std::size_t row, std::size_t length) {
-  std::vector<Code> codes(length);
-  for (std::size_t i = 0; i < length; ++i) codes[i] = matrix.at(row, i);
-  return codes;
-}
-
 /// The exact dot product of the operands' values, rounded once to f64.
-Code exact_code(const Instruction& row, const std::vector<Code>& a, const std::vector<Code>& b,
-                Code c) {
+Code exact_code(const Instruction& row, std::span<const Code> a, std::span<const Code> b, Code c) {
   return round_to(f64, exact_dot({{*row.a, a}, {*row.b, b}, *row.c, c}));
-}
-
-MatrixView transposed(MatrixView matrix) {
-  std::swap(matrix.row_stride, matrix.column_stride);
-  return matrix;
 }
 
 /// The exact results that --exact asks for, written beside the emulated ones.
@@ -121,20 +110,23 @@ class ExactResult {
   void store_rows(std::size_t first, std::size_t count, std::size_t k, const MatrixView& a,
                   const MatrixView& b, const MatrixView& c) {
     if (!result_) return;
-    std::vector<Code> codes(count);
-    for (std::size_t r = 0; r < count; ++r)
-      codes[r] = exact_code(row_, line(a, r, k), line(b, r, k), addend(c, r, 0));
+    std::vector<Code> codes(count), a_row(k), b_row(k);
+    for (std::size_t r = 0; r < count; ++r) {
+      a.load_row(r, a_row);
+      b.load_row(r, b_row);
+      codes[r] = exact_code(row_, a_row, b_row, c.at_or_zero(r, 0));
+    }
     result_->store(first, codes);
   }
   /// A (m, k) times B (k, n).
-  void store_product(std::size_t first, const ProductShape& shape, const MatrixView& a,
-                     const MatrixView& b, const MatrixView& c) {
+  void store_product(std::size_t first, std::size_t m, const MatrixView& a,
+                     const GatheredColumns& b, const MatrixView& c) {
     if (!result_) return;
-    std::vector<Code> codes;
-    for (std::size_t i = 0; i < shape.m; ++i) {
-      const std::vector<Code> a_row = line(a, i, shape.k);
-      for (std::size_t j = 0; j < shape.n; ++j)
-        codes.push_back(exact_code(row_, a_row, line(transposed(b), j, shape.k), addend(c, i, j)));
+    std::vector<Code> codes, a_row(b.k);
+    for (std::size_t i = 0; i < m; ++i) {
+      a.load_row(i, a_row);
+      for (std::size_t j = 0; j < b.n; ++j)
+        codes.push_back(exact_code(row_, a_row, b.column(j), c.at_or_zero(i, j)));
     }
     result_->store(first, codes);
   }
@@ -143,10 +135,6 @@ class ExactResult {
   }
 
  private:
-  static Code addend(const MatrixView& c, std::size_t row, std::size_t column) {
-    return c.data == nullptr ? 0 : c.at(row, column);
-  }
-
   std::string path_;
   Instruction row_;
   std::optional<Result> result_;
@@ -254,7 +242,7 @@ void run_mma(const Options& options) {
                std::vector<Code> codes(count * n);
                multiply_matrices(execution, count, a, columns, c, codes.data());
                result.store(d_first, codes);
-               exact.store_product(d_first, {count, n, k}, a, b, c);
+               exact.store_product(d_first, count, a, columns, c);
              });
   }
   result.write(options.output);

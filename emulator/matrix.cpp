@@ -5,17 +5,6 @@
 #include <vector>
 
 namespace bitmma {
-namespace {
-
-Code addend(const MatrixView& c, std::size_t row, std::size_t column) {
-  return c.data == nullptr ? 0 : c.at(row, column);
-}
-
-void load_row(const MatrixView& matrix, std::size_t row, std::vector<Code>& codes) {
-  for (std::size_t k = 0; k < codes.size(); ++k) codes[k] = matrix.at(row, k);
-}
-
-}  // namespace
 
 GatheredColumns gather_columns(const MatrixView& b, std::size_t k, std::size_t n) {
   GatheredColumns columns{k, n, std::vector<Code>(n * k)};
@@ -41,9 +30,10 @@ void multiply_matrices(const Execution& execution, std::size_t m, const MatrixVi
 #pragma omp for collapse(2) schedule(static)
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < b.n; ++j) {
-        if (i != loaded) load_row(a, i, row);
+        if (i != loaded) a.load_row(i, row);
         loaded = i;
-        d[i * b.n + j] = run_chain(execution, row.data(), b.column(j), b.k, addend(c, i, j));
+        d[i * b.n + j] =
+            run_chain(execution, row.data(), b.column(j).data(), b.k, c.at_or_zero(i, j));
       }
   }
 }
@@ -56,9 +46,9 @@ void multiply_rows(const Execution& execution, std::size_t rows, std::size_t k, 
     std::vector<Code> b_row(k);
 #pragma omp for schedule(static)
     for (std::size_t r = 0; r < rows; ++r) {
-      load_row(a, r, a_row);
-      load_row(b, r, b_row);
-      d[r] = run_chain(execution, a_row.data(), b_row.data(), k, addend(c, r, 0));
+      a.load_row(r, a_row);
+      b.load_row(r, b_row);
+      d[r] = run_chain(execution, a_row.data(), b_row.data(), k, c.at_or_zero(r, 0));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "bitmma/emulator/instruction.hpp"
@@ -32,6 +33,14 @@ struct MatrixView {
         return load<std::uint64_t>(element);
     }
   }
+  /// For C, which may be left out: a view without data stands for zeros.
+  Code at_or_zero(std::size_t row, std::size_t column) const {
+    return data == nullptr ? 0 : at(row, column);
+  }
+  /// Fills the codes with as many of a row's.
+  void load_row(std::size_t row, std::span<Code> codes) const {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = at(row, i);
+  }
 
  private:
   template <class Integer>
@@ -49,7 +58,7 @@ struct GatheredColumns {
   std::size_t n = 0;
   std::vector<Code> codes;
 
-  const Code* column(std::size_t j) const { return codes.data() + j * k; }
+  std::span<const Code> column(std::size_t j) const { return std::span(codes).subspan(j * k, k); }
 };
 
 GatheredColumns gather_columns(const MatrixView& b, std::size_t k, std::size_t n);
