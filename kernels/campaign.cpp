@@ -21,6 +21,7 @@
 #include "bitmma/kernels/campaign_report.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
+#include "bitmma/kernels/measure.hpp"
 #include "bitmma/kernels/slice.hpp"
 
 namespace bitmma {
@@ -112,37 +113,6 @@ std::vector<NamedFamily> chosen_families(const std::string& name) {
     if (name == "all" || name == family.name) chosen.push_back(family);
   std::ranges::reverse(chosen);
   return chosen;
-}
-
-std::vector<std::uint32_t> packed_operand(const Batch& batch, ASource a_source, Operand operand) {
-  const std::vector<Code>& codes = operand == Operand::a   ? batch.a
-                                   : operand == Operand::b ? batch.b
-                                                           : batch.c;
-  const std::vector<PackedElement> elements = packed_elements(batch.row, a_source, operand);
-  const std::size_t words = operand_words(batch.row, a_source, operand);
-  const std::size_t instances = codes.size() / elements.size();
-  std::vector<std::uint32_t> packed(instances * words);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < instances; ++i)
-    pack(elements, std::span(codes).subspan(i * elements.size(), elements.size()),
-         std::span(packed).subspan(i * words, words));
-  return packed;
-}
-
-/// D's codes by the GPU.
-std::vector<Code> measure(const Batch& batch, ASource a_source) {
-  const std::vector<PackedElement> elements = packed_elements(batch.row, a_source, Operand::d);
-  const std::size_t instances = batch.c.size() / elements.size();
-  const std::vector<std::uint32_t> words = run_on_device(
-      batch.row, a_source, instances, packed_operand(batch, a_source, Operand::a),
-      packed_operand(batch, a_source, Operand::b), packed_operand(batch, a_source, Operand::c));
-  std::vector<Code> codes(batch.c.size());
-  const std::size_t per_instance = words.size() / instances;
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < instances; ++i)
-    unpack(elements, std::span(words).subspan(i * per_instance, per_instance),
-           std::span(codes).subspan(i * elements.size(), elements.size()));
-  return codes;
 }
 
 /// Matched elements, tile by tile.

@@ -19,7 +19,7 @@ struct InstructionKernel {
 
 std::span<const InstructionKernel> instruction_kernels();
 
-/// The version of nvcc that compiled the kernels: "13.0.88".
+/// The version of nvcc that compiled the kernels: "13.0.88". Empty in a build without kernels.
 std::string_view kernel_compiler_version();
 
 }  // namespace bitmma
