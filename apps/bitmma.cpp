@@ -8,6 +8,7 @@
 
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/usage_error.hpp"
+#include "bitmma/kernels/device.hpp"
 
 namespace bitmma {
 namespace {
@@ -67,6 +68,7 @@ int run_bitmma(int argc, const char* const* argv) {
   add_explain(app);
   add_diff(app, status);
   add_sass(app);
+  add_verify(app, status);
   add_demo(app, status);
   try {
     parse(app, argc, argv);
@@ -76,6 +78,8 @@ int run_bitmma(int argc, const char* const* argv) {
     return usage(parse_error(app, error));
   } catch (const UsageError& error) {
     return usage(error);
+  } catch (const DeviceError& error) {
+    return usage(UsageError(error.what()));
   } catch (const std::exception& error) {
     return usage(UsageError(fmt::format("unexpected: {}", error.what())));
   }

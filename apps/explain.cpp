@@ -7,6 +7,7 @@
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/explanation.hpp"
 #include "bitmma/apps/operand_files.hpp"
+#include "bitmma/compare/case_line.hpp"
 
 namespace bitmma {
 namespace {
@@ -15,6 +16,7 @@ struct Options : OperandOptions {
   std::size_t row = 0;
   std::vector<std::size_t> element;
   std::optional<std::size_t> step;
+  std::string dot_case;
   bool json = false;
 };
 
@@ -74,14 +76,38 @@ void check_step(const Options& options, const Explanation& explanation) {
                               : fmt::format("--step {}: choose 1 to {}", *options.step, steps));
 }
 
-void run(const Options& options) {
+Explanation explain_files(const Options& options) {
+  if (options.arch.empty() || options.instr.empty() || options.a.empty() || options.b.empty())
+    throw UsageError("explain: give --arch, --instr, A.npy and B.npy, or --case");
   const Execution execution = execution_argument(options.arch, options.instr);
   const Operands operands = read_operands(options, execution.instruction);
   Element element = options.element.empty() ? element_of_rows(options, operands)
                                             : element_of_product(options, operands);
   check_chain(execution.instruction, element.a.size());
-  const Explanation explanation = explain(execution, target_argument(options.arch),
-                                          std::move(element.a), std::move(element.b), element.c);
+  return explain(execution, target_argument(options.arch), std::move(element.a),
+                 std::move(element.b), element.c);
+}
+
+DotCase case_argument(const std::string& line) {
+  try {
+    return parse_case_line(line);
+  } catch (const CaseLineError& error) {
+    throw UsageError(fmt::format("--case: {}", error.what()));
+  }
+}
+
+Explanation explain_case(const std::string& line) {
+  DotCase dot = case_argument(line);
+  const Execution execution = execution_argument(dot.target->name, short_name(dot.row));
+  Explanation explanation =
+      explain(execution, *dot.target, std::move(dot.a), std::move(dot.b), dot.c);
+  explanation.measured = dot.d;
+  return explanation;
+}
+
+void run(const Options& options) {
+  const Explanation explanation =
+      options.dot_case.empty() ? explain_files(options) : explain_case(options.dot_case);
   check_step(options, explanation);
   if (options.json)
     fmt::print("{}\n", explanation_json(explanation));
@@ -109,6 +135,12 @@ void add_explain(CLI::App& app) {
       ->expected(2)
       ->check(whole_number_error)
       ->excludes(row);
+  CLI::Option* dot_case =
+      command->add_option("--case", options->dot_case,
+                          "one output element as a line of a golden file, instead of arrays: "
+                          "INSTRUCTION TARGET A… B… C [D], codes in hexadecimal");
+  for (const char* array : {"--arch", "--instr", "A", "B", "C", "--round", "--row", "--element"})
+    command->get_option(array)->required(false)->excludes(dot_case);
   CLI::Option* step =
       command->add_option("--step", options->step, "show the terms of this fused step, from 1")
           ->check(whole_number_error);

@@ -150,7 +150,8 @@ const Format& Explanation::result_format(const Operation& operation) const {
 
 Explanation explain(const Execution& execution, const Target& target, std::vector<Code> a,
                     std::vector<Code> b, Code c) {
-  Explanation explanation{execution, target, std::move(a), std::move(b), c, {}, 0, {}, {}, 0};
+  Explanation explanation{execution, target, std::move(a), std::move(b), c, {}, 0, {},
+                          {},        0,      std::nullopt};
   Trace trace;
   explanation.result = run_chain(execution.program, explanation.a.data(), explanation.b.data(),
                                  explanation.a.size(), c, trace);

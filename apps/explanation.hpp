@@ -58,7 +58,8 @@ struct Explanation {
   Code result;
   ExactValue exact;
   ExplainedError error;
-  Code f32_loop;  ///< what a plain f32 loop on a CPU returns
+  Code f32_loop;                 ///< what a plain f32 loop on a CPU returns
+  std::optional<Code> measured;  ///< what a GPU returned, if that is known
 
   std::size_t step_count() const;  ///< fused steps of all operations
   /// The instruction's short name where it is native, else the machine instruction's.

@@ -64,20 +64,21 @@ std::string explanation_json(const Explanation& whole) {
   for (const ExplainedOperation& operation : whole.operations)
     operations.push_back(operation_json(whole, operation));
   const ExplainedError& error = whole.error;
-  const Json json{{"instr", short_name(row)},
-                  {"arch", whole.target.name},
-                  {"native", is_native(row, whole.target)},
-                  {"evidence", label_name(evidence.label)},
-                  {"operations", operations},
-                  {"result", hex_text(*row.d, whole.result)},
-                  {"value", to_decimal(exact_value(*row.d, whole.result))},
-                  {"exact", to_decimal(whole.exact)},
-                  {"error",
-                   {{"absolute", json_number<Json>(error.absolute)},
-                    {"relative", json_number<Json>(error.relative)},
-                    {"ulp", json_number<Json>(error.ulp)},
-                    {"relative_to_terms", json_number<Json>(error.relative_to_terms)}}},
-                  {"f32_loop", hex_text(f32, whole.f32_loop)}};
+  Json json{{"instr", short_name(row)},
+            {"arch", whole.target.name},
+            {"native", is_native(row, whole.target)},
+            {"evidence", label_name(evidence.label)},
+            {"operations", operations},
+            {"result", hex_text(*row.d, whole.result)},
+            {"value", to_decimal(exact_value(*row.d, whole.result))},
+            {"exact", to_decimal(whole.exact)},
+            {"error",
+             {{"absolute", json_number<Json>(error.absolute)},
+              {"relative", json_number<Json>(error.relative)},
+              {"ulp", json_number<Json>(error.ulp)},
+              {"relative_to_terms", json_number<Json>(error.relative_to_terms)}}},
+            {"f32_loop", hex_text(f32, whole.f32_loop)}};
+  if (whole.measured) json["measured"] = hex_text(*row.d, *whole.measured);
   return json.dump(2);
 }
 

@@ -198,6 +198,12 @@ std::string summary(const Explanation& whole) {
       error.relative_to_terms, code_text(f32, whole.f32_loop));
 }
 
+std::string measured_text(const Explanation& whole) {
+  const Format& d = *whole.execution.instruction.d;
+  return fmt::format("measured on a GPU: {}, {}\n", code_text(d, *whole.measured),
+                     *whole.measured == whole.result ? "equal" : "DIFFERENT");
+}
+
 }  // namespace
 
 std::string explanation_text(const Explanation& whole, std::optional<std::size_t> detail) {
@@ -218,6 +224,7 @@ std::string explanation_text(const Explanation& whole, std::optional<std::size_t
     }
   }
   text += summary(whole);
+  if (whole.measured) text += measured_text(whole);
   if (!all && !detail) text += fmt::format("\n--step 1 to {} shows one step's terms\n", steps);
   return text;
 }

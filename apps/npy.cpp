@@ -1,9 +1,7 @@
 #include "bitmma/apps/npy.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,11 +12,11 @@
 #include <limits>
 #include <new>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "bitmma/apps/file.hpp"
 #include "bitmma/apps/usage_error.hpp"
 
 namespace bitmma {
@@ -48,8 +46,6 @@ struct Header {
 std::string quoted(std::string_view text) {
   return text.size() <= 40 ? fmt::format("{:?}", text) : fmt::format("{:?}...", text.substr(0, 40));
 }
-
-std::string system_message(int error) { return std::generic_category().message(error); }
 
 // Parsing the header, a Python dictionary. Each take_ function removes what it reads, and blanks
 // before it, from the front of `text`.
@@ -350,65 +346,6 @@ std::string header_of(const NpyArray& array) {
                      static_cast<char>(length >> 8), text);
 }
 
-/// The file to replace or create: what a symbolic link leads to, if it leads to a file.
-fs::path resolve_target(const fs::path& path) {
-  std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
-  if (type == fs::file_type::directory) throw UsageError("is a folder; name a file to write");
-  if (path.filename().empty()) throw UsageError("names no file to write");
-  if (type == fs::file_type::not_found) return path;
-  if (type == fs::file_type::none) throw UsageError(error.message());
-  if (type != fs::file_type::regular)
-    throw UsageError("exists and is not a regular file; name a file to write");
-  fs::path target = fs::canonical(path, error);
-  if (error) throw UsageError(error.message());
-  return target;
-}
-
-[[noreturn]] void refuse_folder(int error) {
-  throw UsageError(fmt::format("cannot create a file in its folder: {}", system_message(error)));
-}
-
-/// Creates a file with this content. If that fails, no file is left.
-void write_new_file(const fs::path& path, std::string_view header,
-                    const std::vector<std::byte>& data) {
-  std::FILE* const file = std::fopen(path.c_str(), "wbx");
-  if (file == nullptr) refuse_folder(errno);
-  const bool is_written =
-      std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-      (data.empty() || std::fwrite(data.data(), 1, data.size(), file) == data.size());
-  int error = is_written ? 0 : errno;
-  if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0) return;
-  std::error_code ignored;  // the write's error is the one to report
-  fs::remove(path, ignored);
-  throw UsageError(fmt::format("cannot write: {}", system_message(error)));
-}
-
-void replace_file(const fs::path& path, const NpyArray& array) {
-  const fs::path target = resolve_target(path);
-  std::random_device random;
-  const fs::path temporary =
-      target.parent_path() / fmt::format(".bitmma-{:08x}{:08x}.tmp", random(), random());
-  write_new_file(temporary, header_of(array), array.bytes);
-  std::error_code error;
-  fs::rename(temporary, target, error);
-  if (!error) return;
-  std::error_code ignored;  // the rename's error is the one to report
-  fs::remove(temporary, ignored);
-  throw UsageError(fmt::format("cannot write: {}", error.message()));
-}
-
-/// Runs an action on a file and puts the file's name before the message of its errors.
-template <typename Action>
-auto with_file_name(const fs::path& path, Action action) {
-  try {
-    return action();
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
-  }
-}
-
 }  // namespace
 
 std::string spelling(NpyType type) {
@@ -429,14 +366,8 @@ NpyArray read_npy(const fs::path& path) {
 }
 
 void write_npy(const fs::path& path, const NpyArray& array) {
-  with_file_name(path, [&] { replace_file(path, array); });
-}
-
-void check_writable(const fs::path& path) {
-  with_file_name(path, [&] {
-    const fs::path folder = resolve_target(path).parent_path() / ".";
-    if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) refuse_folder(errno);
-  });
+  const auto* bytes = reinterpret_cast<const char*>(array.bytes.data());
+  write_file(path, {header_of(array), {bytes, array.bytes.size()}});
 }
 
 }  // namespace bitmma

@@ -61,15 +61,7 @@ NpyArray zeros(NpyType type, std::vector<std::size_t> shape);
 NpyArray read_npy(const std::filesystem::path& path);
 
 /// Writes version 1.0 in C order, for NumPy's own types the very bytes that numpy.save() writes.
-/// The file appears whole or not at all: it is written under another name in the same folder and
-/// then renamed, so an error leaves what stood there before. An existing file is replaced, with the
-/// permissions of a new file; anything else that exists under that name (folder, pipe, device) is
-/// refused. Throws UsageError "<file>: <reason>".
+/// Throws UsageError as write_file().
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
-
-/// Checks that write_npy() may write the file, before work is done for it: nothing but a file
-/// stands under that name, and its folder exists and takes new files. Creates nothing. Throws
-/// UsageError as write_npy() does.
-void check_writable(const std::filesystem::path& path);
 
 }  // namespace bitmma

@@ -1,16 +1,16 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
+#include "bitmma/apps/file.hpp"
 #include "bitmma/apps/operand.hpp"
 #include "bitmma/apps/operand_files.hpp"
+#include "bitmma/apps/progress.hpp"
 #include "bitmma/reference/exact.hpp"
 
 namespace bitmma {
@@ -19,35 +19,6 @@ namespace {
 struct Options : OperandOptions {
   std::string output;
   std::string exact;
-};
-
-/// Says on a terminal how far a long run is, and how long it will still take.
-class Progress {
- public:
-  explicit Progress(std::size_t total) : total_(total) {}
-  ~Progress() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void advance(std::size_t rows) {
-    done_ += rows;
-    const std::chrono::duration<double> elapsed = Clock::now() - start_;
-    if (!terminal_ || elapsed.count() < 1) return;
-    const double fraction = static_cast<double>(done_) / static_cast<double>(total_);
-    fmt::print(stderr, "\r{:3.0f} % of {} rows, {:.0f} s left\033[K", 100 * fraction, total_,
-               elapsed.count() / fraction - elapsed.count());
-    shown_ = true;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::size_t total_;
-  std::size_t done_ = 0;
-  Clock::time_point start_ = Clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
 };
 
 /// Rows of output between two looks at the clock, at least one.
@@ -149,7 +120,7 @@ void run_dot(const Options& options) {
 
   Result result(*execution.instruction.d, {rows});
   ExactResult exact(options, execution.instruction, {rows});
-  Progress progress(rows);
+  Progress progress(rows, "rows");
   // A row is one thread's work.
   const std::size_t part_rows = round_up(rows_at_a_time(k), thread_count());
   in_parts(rows, part_rows, progress, [&, k = k](std::size_t first, std::size_t count) {
@@ -227,7 +198,7 @@ void run_mma(const Options& options) {
   ExactResult exact(options, execution.instruction, d_shape);
   // Empty products take no memory, so there can be more of them than a loop ends with.
   const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
-  Progress progress(products * m);
+  Progress progress(products * m, "rows");
   GatheredColumns columns;
   for (std::size_t index = 0; index < products; ++index) {
     const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -48,6 +49,8 @@ enum class InputFamily : std::uint8_t {
   wide_log_uniform,  ///< exponents from -16 to 16: terms shifted by any distance
   cancellation,      ///< products in pairs that cancel, or nearly
   signed_zeros,      ///< zeros of both signs, few other values
+  exhaustive,        ///< one product a row, of every code of A with every code of B, at every k
+  near_overflow,     ///< sums at the accumulator's largest number, products above it that cancel
   near_floor,        ///< products near the least result and near the last bit that the floor keeps
   ties,              ///< C and products that are halves or wholes of its ulp, and far smaller ones
 };
@@ -68,9 +71,18 @@ inline constexpr NamedFamily input_families[] = {
     {InputFamily::wide_log_uniform, "wide_log_uniform"},
     {InputFamily::cancellation, "cancellation"},
     {InputFamily::signed_zeros, "signed_zeros"},
+    {InputFamily::exhaustive, "exhaustive"},
+    {InputFamily::near_overflow, "near_overflow"},
     {InputFamily::near_floor, "near_floor"},
     {InputFamily::ties, "ties"},
 };
+
+/// The family of that name, or nothing.
+constexpr std::optional<InputFamily> find_family(std::string_view name) {
+  for (const NamedFamily& family : input_families)
+    if (family.name == name) return family.family;
+  return std::nullopt;
+}
 
 /// The operands to fill: a row of A and a column of B, of the same size, and one element of C.
 struct DotInputs {
@@ -81,6 +93,24 @@ struct DotInputs {
   std::span<Code> b;
   Code& c;
 };
+
+/// Where the family `exhaustive` stands, which counts instead of drawing.
+struct Place {
+  std::uint64_t a;      ///< number of A's code; numbers go round after the format's last code
+  std::uint64_t b;      ///< the same for B
+  std::uint64_t k;      ///< of the product, modulo the row's length
+  std::uint64_t round;  ///< c is a zero in round 0, and any finite value in later ones
+};
+
+/// For rows that are drawn one by one and not counted.
+BITMMA_HD inline Place any_place(Random& random) {
+  return {random.bits(), random.bits(), random.bits(), random.bits() % 2};
+}
+
+/// Codes of a format that differ in a bit which counts: 256 for FP8, 2^19 for tf32.
+BITMMA_HD constexpr std::uint64_t code_count(const Format& format) {
+  return std::uint64_t{1} << (format.storage_bits - format.ignored_bits());
+}
 
 namespace detail {
 
@@ -276,6 +306,43 @@ BITMMA_HD inline void fill_near_floor(const DotInputs& inputs, Random& random) {
                  : zero_code(accumulator, random);
 }
 
+/// C at the largest numbers or near the half ulp above them, products in reach of it; or large ones
+/// in neighbouring pairs whose sum is zero.
+BITMMA_HD inline void fill_near_overflow(const DotInputs& inputs, Random& random) {
+  const Format& accumulator = inputs.c_format;
+  const int top = greatest_exponent(accumulator);
+  const int half_ulp = top - accumulator.fraction_bits - 1;
+  for (std::size_t i = 0; i < inputs.a.size(); ++i) {
+    if (i % 2 == 1 && random.once_in(2)) {
+      inputs.a[i] = inputs.a[i - 1] ^ inputs.a_format.sign_mask();
+      inputs.b[i] = inputs.b[i - 1];
+      continue;
+    }
+    const int exponent =
+        random.once_in(4) ? top - random.between(-1, 4) : half_ulp - random.between(-2, 8);
+    set_product(inputs, random, i, exponent, any_fraction(random));
+    if (random.once_in(2)) inputs.a[i] = zero_code(inputs.a_format, random);
+  }
+  const Code below_largest = random.bits() % 4 << accumulator.ignored_bits();
+  inputs.c = random.once_in(4)
+                 ? code_of_exponent(accumulator, random, top - random.between(0, 2))
+                 : zero_code(accumulator, random) | (accumulator.max_finite() - below_largest);
+}
+
+/// The multiplier is odd, so that every code has one number; it scatters neighbouring numbers.
+BITMMA_HD inline Code numbered_code(const Format& format, std::uint64_t number) {
+  const std::uint64_t scattered = number * 0x9E3779B97F4A7C15 % code_count(format);
+  return scattered << format.ignored_bits();
+}
+
+BITMMA_HD inline void fill_exhaustive(const DotInputs& inputs, Random& random, Place place) {
+  const Source c = place.round == 0 ? zero_code : finite_code;
+  fill_all(inputs, random, zero_code, zero_code, c);
+  const std::size_t k = place.k % inputs.a.size();
+  inputs.a[k] = numbered_code(inputs.a_format, place.a);
+  inputs.b[k] = numbered_code(inputs.b_format, place.b);
+}
+
 BITMMA_HD inline void fill_ties(const DotInputs& inputs, Random& random) {
   const int half_ulp = random.between(-16, 2);
   inputs.c =
@@ -290,7 +357,8 @@ BITMMA_HD inline void fill_ties(const DotInputs& inputs, Random& random) {
   }
 }
 
-BITMMA_HD inline void fill(InputFamily family, const DotInputs& inputs, Random& random) {
+BITMMA_HD inline void fill(InputFamily family, const DotInputs& inputs, Random& random,
+                           Place place) {
   switch (family) {
     case InputFamily::normal:
       return fill_all(inputs, random, normal_code);
@@ -312,6 +380,10 @@ BITMMA_HD inline void fill(InputFamily family, const DotInputs& inputs, Random& 
       return fill_cancellation(inputs, random);
     case InputFamily::signed_zeros:
       return fill_all(inputs, random, mostly_zero_code);
+    case InputFamily::exhaustive:
+      return fill_exhaustive(inputs, random, place);
+    case InputFamily::near_overflow:
+      return fill_near_overflow(inputs, random);
     case InputFamily::near_floor:
       return fill_near_floor(inputs, random);
     case InputFamily::ties:
@@ -326,9 +398,11 @@ BITMMA_HD inline void fill_ignored_bits(const Format& format, std::span<Code> co
 
 }  // namespace detail
 
-/// Fills one row of inputs of the family. Bits that a format ignores (tf32) are random.
-BITMMA_HD inline void fill_inputs(InputFamily family, const DotInputs& inputs, Random& random) {
-  detail::fill(family, inputs, random);
+/// Fills one row of inputs of the family; only the exhaustive one reads the place. Bits that a
+/// format ignores (tf32) are random.
+BITMMA_HD inline void fill_inputs(InputFamily family, const DotInputs& inputs, Random& random,
+                                  Place place) {
+  detail::fill(family, inputs, random, place);
   detail::fill_ignored_bits(inputs.a_format, inputs.a, random);
   detail::fill_ignored_bits(inputs.b_format, inputs.b, random);
 }

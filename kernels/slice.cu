@@ -5,6 +5,7 @@
 
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/kernels/device_memory.hpp"
+#include "bitmma/kernels/digest.hpp"
 #include "bitmma/kernels/slice.hpp"
 
 namespace bitmma {
@@ -81,7 +82,22 @@ struct UnpackedCode {
 struct Judgement {
   unsigned long long mismatches;
   unsigned long long first;
+  unsigned long long digest;
 };
+
+/// The sum over a block of threads, in thread 0.
+__device__ unsigned long long block_sum(unsigned long long value) {
+  constexpr unsigned all_lanes = 0xFFFFFFFF;
+  constexpr int warp_size = 32;
+  for (int distance = warp_size / 2; distance > 0; distance /= 2)
+    value += __shfl_down_sync(all_lanes, value, distance);
+  __shared__ unsigned long long sums[threads_a_block / warp_size];
+  if (threadIdx.x % warp_size == 0) sums[threadIdx.x / warp_size] = value;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int warp = 1; warp < threads_a_block / warp_size; ++warp) value += sums[warp];
+  return value;
+}
 
 struct Judged {
   const Code* a;
@@ -92,13 +108,15 @@ struct Judged {
   std::uint64_t codes;  ///< of D in one instruction
   std::uint64_t words;
   std::uint32_t mask;
+  std::uint64_t first_output;         ///< counted from the slice's first tile
+  std::uint64_t first_output_of_all;  ///< counted from tile 0
 };
 
-/// Emulates an output element and compares it with what the instruction returned.
-__global__ void judge(ElementProgram program, TileCases cases, Judged judged,
-                      std::uint64_t first_output, std::uint64_t count, Judgement* judgement) {
-  const std::uint64_t i = thread_number();
-  if (i >= count) return;
+/// Emulates output element i and compares it with what the instruction returned. The element's
+/// share of the digest.
+__device__ std::uint64_t judge_element(const ElementProgram& program, const TileCases& cases,
+                                       const Judged& judged, std::uint64_t i,
+                                       Judgement* judgement) {
   const auto m = static_cast<std::uint64_t>(cases.m);
   const auto n = static_cast<std::uint64_t>(cases.n);
   const auto k = static_cast<std::uint64_t>(cases.k);
@@ -109,9 +127,20 @@ __global__ void judge(ElementProgram program, TileCases cases, Judged judged,
       run_element(program, judged.a + row * k, judged.b + column * k, judged.c[i], observer);
   const UnpackedCode place = judged.places[i % judged.codes];
   const std::uint32_t word = judged.d_words[i / judged.codes * judged.words + place.word];
-  if ((word >> place.shift & judged.mask) == emulated) return;
-  atomicAdd(&judgement->mismatches, 1ULL);
-  atomicMin(&judgement->first, static_cast<unsigned long long>(first_output + i));
+  const Code returned = word >> place.shift & judged.mask;
+  if (returned != emulated) {
+    atomicAdd(&judgement->mismatches, 1ULL);
+    atomicMin(&judgement->first, static_cast<unsigned long long>(judged.first_output + i));
+  }
+  return output_digest(judged.first_output_of_all + i, returned);
+}
+
+__global__ void judge(ElementProgram program, TileCases cases, Judged judged, std::uint64_t count,
+                      Judgement* judgement) {
+  const std::uint64_t i = thread_number();
+  const std::uint64_t share = i < count ? judge_element(program, cases, judged, i, judgement) : 0;
+  const unsigned long long sum = block_sum(share);
+  if (threadIdx.x == 0) atomicAdd(&judgement->digest, sum);
 }
 
 unsigned blocks_of(std::uint64_t threads) {
@@ -164,7 +193,7 @@ class SliceRun {
         c_(execution.instruction, slice.a_source, Operand::c, instances),
         d_words_(instances * operand_words(execution.instruction, slice.a_source, Operand::d)),
         places_(unpacked_codes(execution.instruction, slice.a_source)),
-        judgement_(std::vector<Judgement>{{0, no_mismatch}}) {}
+        judgement_(std::vector<Judgement>{{0, no_mismatch, 0}}) {}
 
   /// Instructions first … first + count − 1 of the slice.
   void run(std::uint64_t first, std::uint64_t count) {
@@ -200,16 +229,19 @@ class SliceRun {
 
   void compare(std::uint64_t first_output, std::uint64_t outputs) {
     const int bits = execution_.instruction.d->storage_bits;
-    const Judged judged{a_.codes(),
-                        b_.codes(),
-                        c_.codes(),
-                        d_words_.get(),
-                        places_.get(),
-                        places_.size(),
-                        operand_words(execution_.instruction, slice_.a_source, Operand::d),
-                        ~std::uint32_t{0} >> (32 - bits)};
-    judge<<<blocks_of(outputs), threads_a_block>>>(execution_.program, cases_, judged, first_output,
-                                                   outputs, judgement_.get());
+    const Judged judged{
+        a_.codes(),
+        b_.codes(),
+        c_.codes(),
+        d_words_.get(),
+        places_.get(),
+        places_.size(),
+        operand_words(execution_.instruction, slice_.a_source, Operand::d),
+        ~std::uint32_t{0} >> (32 - bits),
+        first_output,
+        slice_.first_tile * static_cast<std::uint64_t>(cases_.elements()) + first_output};
+    judge<<<blocks_of(outputs), threads_a_block>>>(execution_.program, cases_, judged, outputs,
+                                                   judgement_.get());
     check(cudaGetLastError(), "launch of judge");
     check(cudaDeviceSynchronize(), "run of a slice");
   }
@@ -241,7 +273,7 @@ SliceResult run_slice(const Execution& execution, const Slice& slice) {
 
   const Judgement judgement = run.judgement();
   SliceResult result{slice.tiles * static_cast<std::uint64_t>(row.m * row.n), judgement.mismatches,
-                     std::nullopt};
+                     judgement.digest, std::nullopt};
   if (judgement.mismatches > 0) result.first_mismatch = judgement.first;
   return result;
 }

@@ -23,6 +23,7 @@ struct Slice {
 struct SliceResult {
   std::uint64_t outputs = 0;
   std::uint64_t mismatches = 0;
+  std::uint64_t digest = 0;  ///< of the GPU's outputs (digest.hpp)
   /// The first output that differs, counted over the slice's tiles, row after row.
   std::optional<std::uint64_t> first_mismatch;
 };

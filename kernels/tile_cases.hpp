@@ -48,6 +48,20 @@ BITMMA_HD inline Random case_random(const TileCases& cases, std::uint64_t tile, 
   return Random(Random(stream + tile * items + static_cast<std::uint64_t>(item)).bits());
 }
 
+/// The exhaustive family goes through k, then through A's codes by as many as a tile has rows, then
+/// through B's by as many as it has columns: an element of a tile is a product of one pair.
+BITMMA_HD inline Place tile_place(const TileCases& cases, std::uint64_t tile, int filling) {
+  const auto m = static_cast<std::uint64_t>(cases.m);
+  const auto n = static_cast<std::uint64_t>(cases.n);
+  const auto k = static_cast<std::uint64_t>(cases.k);
+  const auto line = static_cast<std::uint64_t>(filling);
+  const std::uint64_t a_groups = (code_count(cases.a) + m - 1) / m;
+  const std::uint64_t b_groups = (code_count(cases.b) + n - 1) / n;
+  const std::uint64_t group = tile / k;
+  return {group % a_groups * m + line % m, group / a_groups % b_groups * n + line % n, tile % k,
+          group / a_groups / b_groups};
+}
+
 }  // namespace detail
 
 /// Filling i of a tile: k codes of A's row and of B's column, and c. A row i ≥ m or a column i ≥ n
@@ -56,7 +70,8 @@ BITMMA_HD inline void fill_line(const TileCases& cases, std::uint64_t tile, int 
                                 Code* b, Code& c) {
   Random random = detail::case_random(cases, tile, filling);
   const auto k = static_cast<std::size_t>(cases.k);
-  fill_inputs(cases.family, {cases.a, cases.b, cases.c, {a, k}, {b, k}, c}, random);
+  fill_inputs(cases.family, {cases.a, cases.b, cases.c, {a, k}, {b, k}, c}, random,
+              detail::tile_place(cases, tile, filling));
 }
 
 /// C of an element that no filling is matched with: the family's distribution of c.
@@ -65,7 +80,8 @@ BITMMA_HD inline Code fill_addend(const TileCases& cases, std::uint64_t tile, in
   Code a = 0;
   Code b = 0;
   Code c = 0;
-  fill_inputs(cases.family, {cases.a, cases.b, cases.c, {&a, 1}, {&b, 1}, c}, random);
+  fill_inputs(cases.family, {cases.a, cases.b, cases.c, {&a, 1}, {&b, 1}, c}, random,
+              detail::tile_place(cases, tile, 0));
   return c;
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "bitmma/apps/file.hpp"
 #include "bitmma/apps/usage_error.hpp"
 
 using namespace bitmma;

@@ -84,7 +84,7 @@ std::string first_disagreement(const Subject& subject, std::size_t outputs) {
   Random random(20'261'130);
   for (const NamedFamily& family : input_families)
     for (std::size_t i = 0; i < outputs / std::size(input_families); ++i) {
-      fill_inputs(family.family, inputs, random);
+      fill_inputs(family.family, inputs, random, any_place(random));
       const Code emulated =
           run_chain(execution, sample.a.data(), sample.b.data(), sample.a.size(), sample.c);
       const Code expected = oracle::multiply_accumulate(subject.target.name, oracle_row, sample.a,
@@ -134,7 +134,7 @@ TEST_CASE("the oracle catches a datapath number that is off by one") {
       std::size_t different = 0;
       for (const NamedFamily& family : input_families)
         for (int i = 0; i < 500; ++i) {
-          fill_inputs(family.family, {bf16, bf16, f32, a, b, c}, random);
+          fill_inputs(family.family, {bf16, bf16, f32, a, b, c}, random, any_place(random));
           different += run_chain(wrong, a.data(), b.data(), a.size(), c) !=
                        oracle::multiply_accumulate("sm_90", as_oracle(row), a, b, c);
         }

@@ -1,15 +1,14 @@
-/// The emulator against output elements that this project measured, one a line:
-/// instruction target a[0]..a[k-1] b[0]..b[k-1] c d, codes in hexadecimal.
+/// The emulator against output elements that this project measured, one case line each.
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "bitmma/compare/case_line.hpp"
 #include "bitmma/emulator/instruction.hpp"
 
 using namespace bitmma;
@@ -18,47 +17,24 @@ namespace {
 
 constexpr int least_rows = 300;  ///< recorded for each instruction
 
-struct Golden {
-  std::string instruction;
-  std::string target;
-  std::vector<Code> codes;  ///< a, b, c and d
-};
-
-Golden parse(const std::string& line) {
-  std::istringstream text(line);
-  Golden golden;
-  text >> golden.instruction >> golden.target;
-  for (std::string code; text >> code;) golden.codes.push_back(std::stoull(code, nullptr, 16));
-  return golden;
-}
-
-std::vector<Golden> golden_rows() {
+std::vector<DotCase> golden_rows() {
   const std::filesystem::path root = BITMMA_SOURCE_DIR;
   std::ifstream file(root / "tests/vectors/sm_90/golden.txt");
   REQUIRE(file);
-  std::vector<Golden> rows;
+  std::vector<DotCase> rows;
   for (std::string line; std::getline(file, line);)
-    if (!line.starts_with("#")) rows.push_back(parse(line));
+    if (!line.starts_with("#")) rows.push_back(parse_case_line(line));
   return rows;
 }
 
-Execution execution_of(const Golden& golden) {
-  return find_execution(golden.target, golden.instruction).value();
-}
-
 /// D by the emulator, from that c.
-Code emulate(const Execution& execution, const Golden& golden, Code c) {
-  const auto k = static_cast<std::size_t>(execution.instruction.k);
-  REQUIRE(golden.codes.size() == 2 * k + 2);
-  return run_chain(execution, golden.codes.data(), golden.codes.data() + k, k, c);
+Code emulate(const Execution& execution, const DotCase& golden, Code c) {
+  return run_chain(execution, golden.a.data(), golden.b.data(), golden.a.size(), c);
 }
-
-Code measured_c(const Golden& golden) { return golden.codes[golden.codes.size() - 2]; }
-Code measured_d(const Golden& golden) { return golden.codes.back(); }
 
 /// The table's name of a row: wgmma for every N.
-std::string table_name(const Golden& golden) {
-  Instruction row = find_instruction(golden.instruction).value();
+std::string table_name(const DotCase& golden) {
+  Instruction row = golden.row;
   if (row.family == Family::wgmma) row.n = 0;
   return short_name(row);
 }
@@ -67,10 +43,10 @@ std::string table_name(const Golden& golden) {
 template <class Fault>
 std::map<std::string, int> caught(Fault fault) {
   std::map<std::string, int> wrong;
-  for (const Golden& golden : golden_rows()) {
-    Execution execution = execution_of(golden);
-    const Code c = fault(execution, measured_c(golden));
-    wrong[table_name(golden)] += emulate(execution, golden, c) != measured_d(golden);
+  for (const DotCase& golden : golden_rows()) {
+    Execution execution = resolve(golden.row, *golden.target);
+    const Code c = fault(execution, golden.c);
+    wrong[table_name(golden)] += emulate(execution, golden, c) != golden.d.value();
   }
   return wrong;
 }
@@ -86,9 +62,9 @@ bool hides_fraction_bits(const Execution& execution) {
 
 TEST_CASE("every golden row comes out bit for bit, and every instruction of its target has rows") {
   std::map<std::string, int> rows;
-  for (const Golden& golden : golden_rows()) {
-    INFO(golden.instruction, ", row ", rows[table_name(golden)]);
-    CHECK(emulate(execution_of(golden), golden, measured_c(golden)) == measured_d(golden));
+  for (const DotCase& golden : golden_rows()) {
+    INFO(short_name(golden.row), ", row ", rows[table_name(golden)]);
+    CHECK(emulate(resolve(golden.row, *golden.target), golden, golden.c) == golden.d.value());
     ++rows[table_name(golden)];
   }
   for (const Instruction& row : instruction_table) {

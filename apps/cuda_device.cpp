@@ -1,0 +1,24 @@
+#include "bitmma/apps/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include "bitmma/apps/arguments.hpp"
+#include "bitmma/kernels/instruction_kernel.hpp"
+
+namespace bitmma {
+
+CudaDevice require_cuda_device() {
+  const std::vector<DeviceInfo> found = devices();
+  if (found.empty())
+    throw UsageError(kernel_compiler_version().empty()
+                         ? "no CUDA device: no CUDA compiler was found for this build of bitmma"
+                         : "no CUDA device");
+  const std::string name = fmt::format("sm_{}", found.front().sm);
+  const Target* target = find_target(name);
+  if (target == nullptr)
+    throw UsageError(fmt::format("{} is {}, an unknown target; there are {}", found.front().name,
+                                 name, target_names()));
+  return {found.front(), *target};
+}
+
+}  // namespace bitmma

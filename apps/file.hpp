@@ -1,0 +1,39 @@
+/// Files that commands read and write; their errors begin with the file's name.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "bitmma/apps/usage_error.hpp"
+
+namespace bitmma {
+
+/// What the system says about an errno.
+std::string system_message(int error);
+
+/// Runs an action on a file and puts the file's name before the message of its errors.
+template <typename Action>
+auto with_file_name(const std::filesystem::path& path, Action action) {
+  try {
+    return action();
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+/// Writes the parts one after another. The file appears whole or not at all: it is written under
+/// another name in the same folder and then renamed, so an error leaves what stood there before. An
+/// existing file is replaced, with the permissions of a new file; anything else that exists under
+/// that name (folder, pipe, device) is refused. Throws UsageError "<file>: <reason>".
+void write_file(const std::filesystem::path& path, std::initializer_list<std::string_view> parts);
+
+/// Checks that write_file() may write the file, before work is done for it: nothing but a file
+/// stands under that name, and its folder exists and takes new files. Creates nothing. Throws
+/// UsageError as write_file() does.
+void check_writable(const std::filesystem::path& path);
+
+}  // namespace bitmma

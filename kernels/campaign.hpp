@@ -1,0 +1,46 @@
+/// The campaign: a GPU against the emulator, on every case of a record.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "bitmma/compare/case_line.hpp"
+#include "bitmma/kernels/batch.hpp"
+#include "bitmma/kernels/record.hpp"
+#include "bitmma/kernels/slice.hpp"
+
+namespace bitmma {
+
+/// What a campaign asks of a GPU. Tests put an emulated one in its place, with or without a fault.
+struct CampaignDevice {
+  std::function<SliceResult(const Execution&, const Slice&)> run_slice;
+  std::function<std::vector<Code>(const Batch&, ASource)> measure;
+};
+
+/// The current CUDA device.
+CampaignDevice cuda_device();
+
+/// The first output on which the two differ.
+struct Mismatch {
+  RecordLine line;     ///< kernel and family
+  std::uint64_t tile;  ///< the first of its instruction
+  int block;           ///< of that instruction's tiles
+  int row;             ///< in the tile
+  int column;
+  DotCase dot;  ///< its operands, and as d what the GPU returned when it ran again
+  Code emulated;
+};
+
+/// Called after every part of a line with what is done; false stops the campaign.
+using Watch = std::function<bool(const RecordLine&)>;
+
+/// Does what the record has left to do, a part of every line in turn, and notes it there. The first
+/// outputs of each line also go through the host's emulator, which checks the GPU's build of it.
+/// Stops at the first mismatch, which it returns. DeviceError as run_slice().
+std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& device,
+                                     const Watch& watch);
+
+/// The kernels that were built and that the target runs.
+std::vector<CampaignKernel> runnable_kernels(const Target& target);
+
+}  // namespace bitmma

@@ -1,0 +1,47 @@
+#include "bitmma/kernels/golden.hpp"
+
+#include <algorithm>
+
+namespace bitmma {
+namespace {
+
+void write_family(std::ostream& out, const Target& target, std::uint64_t seed,
+                  const CampaignKernel& kernel, InputFamily family, std::size_t rows,
+                  const CampaignDevice& device) {
+  const Instruction& row = kernel.row;
+  const auto longer_side = static_cast<std::size_t>(std::max(row.m, row.n));
+  const Batch batch = make_batch(row, family, seed, 0, tiles_of(row, rows * longer_side));
+  const std::vector<Code> d = device.measure(batch, kernel.a_source);
+  const auto matched = static_cast<std::size_t>(std::min(row.m, row.n));
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t index = matched_element(row, i / matched, i % matched);
+    const OutputElement element = output_element(batch, index);
+    out << case_line({row,
+                      &target,
+                      {element.a, element.a + row.k},
+                      {element.b, element.b + row.k},
+                      element.c,
+                      d[index]})
+        << "\n";
+  }
+}
+
+}  // namespace
+
+void write_golden(std::ostream& out, const Provenance& provenance, std::uint64_t seed,
+                  std::span<const CampaignKernel> kernels, std::span<const NamedFamily> families,
+                  std::size_t rows, const CampaignDevice& device) {
+  out << "# instruction target a[0]..a[k-1] b[0]..b[k-1] c d: one output element a line\n";
+  write_provenance(out, provenance);
+  out << "# seed: " << seed << "\n";
+  std::string written;
+  for (const CampaignKernel& kernel : kernels) {
+    if (short_name(kernel.row) == written) continue;
+    written = short_name(kernel.row);
+    for (std::size_t i = 0; i < families.size(); ++i)
+      write_family(out, *find_target(provenance.target), seed, kernel, families[i].family,
+                   rows / families.size() + (i < rows % families.size() ? 1 : 0), device);
+  }
+}
+
+}  // namespace bitmma

@@ -1,0 +1,129 @@
+#include "bitmma/kernels/merge.hpp"
+
+#include <algorithm>
+
+#include "bitmma/kernels/batch.hpp"
+
+namespace bitmma {
+namespace {
+
+/// A line with the record that it comes from.
+struct Piece {
+  RecordLine line;
+  std::string file;
+
+  std::uint64_t end() const { return line.first_tile + line.done(); }
+};
+
+/// What one kernel did in one family.
+struct Group {
+  std::vector<Piece> pieces;
+
+  bool takes(const RecordLine& line) const {
+    const RecordLine& own = pieces.front().line;
+    return own.instruction == line.instruction && own.a_source == line.a_source &&
+           own.family == line.family;
+  }
+};
+
+/// In the order in which they appear.
+std::vector<Group> group_lines(std::span<const NamedRecord> records) {
+  std::vector<Group> groups;
+  for (const NamedRecord& record : records)
+    for (const RecordLine& line : record.record.lines) {
+      auto group =
+          std::ranges::find_if(groups, [&](const Group& each) { return each.takes(line); });
+      if (group == groups.end()) group = groups.insert(group, Group{});
+      group->pieces.push_back({line, record.name});
+    }
+  for (Group& group : groups)
+    std::ranges::stable_sort(group.pieces, {},
+                             [](const Piece& piece) { return piece.line.first_tile; });
+  return groups;
+}
+
+TileRange range_of(const RecordLine& line, std::uint64_t first, std::uint64_t end) {
+  return {line.instruction, line.a_source, line.family, first, end - first};
+}
+
+bool contradict(const RecordLine& x, const RecordLine& y) {
+  return x.first_tile == y.first_tile && x.outputs == y.outputs && x.digest != y.digest;
+}
+
+void join(std::vector<RecordLine>& lines, const RecordLine& line, bool follows) {
+  if (!follows) {
+    lines.push_back(line);
+    lines.back().tiles = line.done();
+    return;
+  }
+  RecordLine& joined = lines.back();
+  joined.tiles += line.done();
+  joined.outputs += line.outputs;
+  joined.mismatches += line.mismatches;
+  joined.digest += line.digest;
+}
+
+void merge_group(const Group& group, std::uint64_t count, Merge& merge) {
+  const RecordLine& any = group.pieces.front().line;
+  const std::uint64_t end = tiles_of(find_instruction(any.instruction).value(), count);
+  std::uint64_t reached = 0;
+  const Piece* last = nullptr;
+  for (const Piece& piece : group.pieces) {
+    const std::uint64_t first = piece.line.first_tile;
+    if (piece.line.outputs == 0) continue;
+    if (first < reached) {
+      merge.overlaps.push_back({range_of(any, first, std::min(reached, piece.end())), last->file,
+                                piece.file, contradict(last->line, piece.line)});
+      continue;
+    }
+    if (first > reached) merge.gaps.push_back(range_of(any, reached, first));
+    join(merge.record.lines, piece.line, last != nullptr && first == reached);
+    reached = piece.end();
+    last = &piece;
+  }
+  if (reached < end) merge.gaps.push_back(range_of(any, reached, end));
+}
+
+void check_same(const NamedRecord& first, const NamedRecord& other, const std::string& what,
+                const std::string& expected, const std::string& found) {
+  if (found != expected)
+    throw RecordError(other.name + ": " + what + " " + found + ", but " + first.name + " has " +
+                      expected + "; merge the records of one campaign");
+}
+
+void check_one_campaign(const NamedRecord& first, const NamedRecord& other) {
+  const Record& x = first.record;
+  const Record& y = other.record;
+  check_same(first, other, "seed", std::to_string(x.cases.seed), std::to_string(y.cases.seed));
+  check_same(first, other, "count", std::to_string(x.cases.count), std::to_string(y.cases.count));
+  check_same(first, other, "target", x.provenance.target, y.provenance.target);
+  check_same(first, other, "bitmma", x.provenance.bitmma, y.provenance.bitmma);
+}
+
+/// The different values of a field of provenance.
+std::string listed(std::span<const NamedRecord> records, std::string Provenance::*field) {
+  std::vector<std::string> values;
+  for (const NamedRecord& record : records) values.push_back(record.record.provenance.*field);
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+  std::string text = values.front();
+  for (const std::string& value : std::span(values).subspan(1)) text.append(", ").append(value);
+  return text;
+}
+
+}  // namespace
+
+Merge merge_records(std::span<const NamedRecord> records) {
+  Merge merge{{records.front().record.provenance, records.front().record.cases, {}}, {}, {}};
+  merge.record.cases.shard = {};
+  for (const NamedRecord& record : records) check_one_campaign(records.front(), record);
+  for (std::string Provenance::*field : {&Provenance::gpu, &Provenance::driver, &Provenance::cuda,
+                                         &Provenance::nvcc, &Provenance::date})
+    merge.record.provenance.*field = listed(records, field);
+  for (const Group& group : group_lines(records))
+    merge_group(group, merge.record.cases.count, merge);
+  return merge;
+}
+
+}  // namespace bitmma

@@ -1,0 +1,208 @@
+#include "bitmma/kernels/record.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "bitmma/kernels/batch.hpp"
+
+namespace bitmma {
+namespace {
+
+constexpr std::string_view first_line =
+    "# bitmma verify: outputs of a GPU compared with the emulator's, bit for bit";
+constexpr std::string_view columns_line =
+    "# instruction a family first_tile tiles outputs mismatches digest";
+
+struct ProvenanceField {
+  std::string_view name;
+  std::string Provenance::*value;
+};
+
+constexpr ProvenanceField provenance_fields[] = {
+    {"gpu", &Provenance::gpu},   {"target", &Provenance::target}, {"driver", &Provenance::driver},
+    {"cuda", &Provenance::cuda}, {"nvcc", &Provenance::nvcc},     {"bitmma", &Provenance::bitmma},
+    {"date", &Provenance::date},
+};
+
+std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+std::string hexadecimal(std::uint64_t number) {
+  char text[16];
+  const auto result = std::to_chars(text, text + sizeof text, number, 16);
+  const auto digits = static_cast<std::size_t>(result.ptr - text);
+  return std::string(sizeof text - digits, '0').append(text, digits);
+}
+
+std::uint64_t outputs_of_a_tile(const Instruction& row) {
+  return static_cast<std::uint64_t>(row.m * row.n);
+}
+
+/// Reads lines and counts them for its errors.
+class LineReader {
+ public:
+  explicit LineReader(std::istream& in) : in_(in) {}
+
+  bool next(std::string& line) {
+    ++number_;
+    return static_cast<bool>(std::getline(in_, line));
+  }
+  /// The next line, which must begin so; what follows.
+  std::string expect(const std::string& beginning) {
+    std::string line;
+    if (!next(line) || !line.starts_with(beginning)) fail("expected '" + beginning + "'");
+    return line.substr(beginning.size());
+  }
+  std::uint64_t expect_number(const std::string& beginning) {
+    const std::string text = expect(beginning);
+    return number(text);
+  }
+  std::uint64_t number(std::string_view text, int base = 10) const {
+    const std::optional<std::uint64_t> number = parse_number(text, base);
+    if (!number) fail(std::string(text) + " is no whole number");
+    return *number;
+  }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw RecordError("line " + std::to_string(number_) + ": " + reason);
+  }
+
+ private:
+  std::istream& in_;
+  std::size_t number_ = 0;
+};
+
+ASource parse_a_source(std::string_view text, const LineReader& reader) {
+  for (const ASource a_source : {ASource::registers, ASource::shared_memory})
+    if (a_source_name(a_source) == text) return a_source;
+  reader.fail(std::string(text) + ": choose registers or shared");
+}
+
+/// The row that a record may name: with a concrete N.
+Instruction parse_row(const std::string& text, const LineReader& reader) {
+  const std::optional<Instruction> row = find_instruction(text);
+  if (!row || row->n == 0) reader.fail(text + " is no instruction");
+  return *row;
+}
+
+void check_line(const RecordLine& line, const LineReader& reader) {
+  const Instruction row = parse_row(line.instruction, reader);
+  const auto blocks = static_cast<std::uint64_t>(row.blocks());
+  if (!find_family(line.family)) reader.fail(line.family + " is no family");
+  if (line.first_tile % blocks != 0 || line.tiles % blocks != 0)
+    reader.fail("tiles are not whole instructions");
+  if (line.outputs % (outputs_of_a_tile(row) * blocks) != 0)
+    reader.fail("outputs are not whole instructions");
+  if (line.done() > line.tiles) reader.fail("more outputs than the tiles have");
+  if (line.mismatches > line.outputs) reader.fail("more mismatches than outputs");
+}
+
+RecordLine parse_line(const std::string& text, const LineReader& reader) {
+  std::istringstream words(text);
+  const std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+  constexpr std::size_t column_count = 8;
+  if (columns.size() != column_count) reader.fail("expected 8 columns");
+  const RecordLine line{columns[0],
+                        parse_a_source(columns[1], reader),
+                        columns[2],
+                        reader.number(columns[3]),
+                        reader.number(columns[4]),
+                        reader.number(columns[5]),
+                        reader.number(columns[6]),
+                        reader.number(columns[7], 16)};
+  check_line(line, reader);
+  return line;
+}
+
+}  // namespace
+
+std::string shard_text(Shard shard) {
+  return std::to_string(shard.index).append("/").append(std::to_string(shard.count));
+}
+
+Shard parse_shard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::optional<std::uint64_t> index = parse_number(text.substr(0, slash));
+  const std::optional<std::uint64_t> count =
+      slash == std::string_view::npos ? std::nullopt : parse_number(text.substr(slash + 1));
+  constexpr std::uint64_t most = 1'000'000;
+  if (!index || !count || *count == 0 || *count > most)
+    throw RecordError(std::string(text) + " is no shard; choose I/N, such as 1/8");
+  if (*index == 0 || *index > *count)
+    throw RecordError(std::string(text) + " is no shard; choose 1/" + std::to_string(*count) +
+                      " to " + shard_text({*count, *count}));
+  return {*index, *count};
+}
+
+std::uint64_t RecordLine::done() const {
+  return outputs / outputs_of_a_tile(find_instruction(instruction).value());
+}
+
+std::string_view a_source_name(ASource a_source) {
+  return a_source == ASource::registers ? "registers" : "shared";
+}
+
+std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
+                                      std::span<const NamedFamily> families,
+                                      const CampaignCases& cases) {
+  std::vector<RecordLine> lines;
+  for (const CampaignKernel& kernel : kernels) {
+    const auto blocks = static_cast<std::uint64_t>(kernel.row.blocks());
+    const std::uint64_t instructions = tiles_of(kernel.row, cases.count) / blocks;
+    // Divided first, so that the product stays small.
+    const auto start = [&](std::uint64_t index) {
+      const std::uint64_t each = instructions / cases.shard.count;
+      const std::uint64_t rest = instructions % cases.shard.count;
+      return (each * index + rest * index / cases.shard.count) * blocks;
+    };
+    const std::uint64_t first = start(cases.shard.index - 1);
+    for (const NamedFamily& family : families)
+      lines.push_back({short_name(kernel.row), kernel.a_source, std::string(family.name), first,
+                       start(cases.shard.index) - first});
+  }
+  return lines;
+}
+
+std::vector<NamedFamily> campaign_families() {
+  return {std::rbegin(input_families), std::rend(input_families)};
+}
+
+void write_provenance(std::ostream& out, const Provenance& provenance) {
+  for (const ProvenanceField& field : provenance_fields)
+    out << "# " << field.name << ": " << provenance.*field.value << "\n";
+}
+
+void write_record(std::ostream& out, const Record& record) {
+  out << first_line << "\n";
+  write_provenance(out, record.provenance);
+  out << "# seed: " << record.cases.seed << "\n# count: " << record.cases.count
+      << "\n# shard: " << shard_text(record.cases.shard) << "\n"
+      << columns_line << "\n";
+  for (const RecordLine& line : record.lines)
+    out << line.instruction << " " << a_source_name(line.a_source) << " " << line.family << " "
+        << line.first_tile << " " << line.tiles << " " << line.outputs << " " << line.mismatches
+        << " " << hexadecimal(line.digest) << "\n";
+}
+
+Record read_record(std::istream& in) {
+  LineReader reader(in);
+  Record record;
+  reader.expect(std::string(first_line));
+  for (const ProvenanceField& field : provenance_fields)
+    record.provenance.*field.value = reader.expect("# " + std::string(field.name) + ": ");
+  record.cases.seed = reader.expect_number("# seed: ");
+  record.cases.count = reader.expect_number("# count: ");
+  record.cases.shard = parse_shard(reader.expect("# shard: "));
+  reader.expect(std::string(columns_line));
+  for (std::string line; reader.next(line);) record.lines.push_back(parse_line(line, reader));
+  return record;
+}
+
+}  // namespace bitmma

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bitmma/kernels/device.hpp"
+#include "bitmma/tests/apps/program.hpp"
+#include "bitmma/tests/kernels/emulated_campaign.hpp"
+
+namespace bitmma::test {
+namespace {
+
+constexpr std::uint64_t shards = 3;
+
+void store_record(const Program& program, const std::string& name, const Record& record) {
+  std::ostringstream text;
+  write_record(text, record);
+  program.store_text(name, text.str());
+}
+
+/// part1.txt to part3.txt of a finished campaign.
+void store_shards(const Program& program) {
+  for (std::uint64_t index = 1; index <= shards; ++index)
+    store_record(program, "part" + std::to_string(index) + ".txt",
+                 finished_record({1, 2000, {index, shards}}));
+}
+
+TEST_CASE("verify: --merge adds shards up to the record of one run") {
+  const Program program;
+  store_shards(program);
+  store_record(program, "expected.txt", finished_record({1, 2000, {}}));
+  const std::string text =
+      output_of(program, "verify --merge part3.txt part1.txt part2.txt --record whole.txt");
+  CHECK(
+      text.starts_with("3 records: NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0, nvcc "
+                       "13.0.88, bitmma 0.1.0, 2026-11-30\nseed 1, 2000 outputs"));
+  CHECK(text.find("no gaps, no overlaps") != std::string::npos);
+  const auto files = program.files();
+  CHECK(files.at((program.work() / "whole.txt").string()) ==
+        files.at((program.work() / "expected.txt").string()));
+}
+
+TEST_CASE("verify: --merge names the missing shard, gaps and overlaps, and exits 1") {
+  const Program program;
+  store_shards(program);
+  const std::string gaps = output_of(program, "verify --merge part1.txt part3.txt", 1);
+  CHECK(gaps.find("missing shards: 2/3") != std::string::npos);
+  CHECK(gaps.find("m8n8k4.f16.f16.f16.f16 registers ties: tiles ") != std::string::npos);
+  CHECK(gaps.find("and 1 more") != std::string::npos);
+
+  const std::string twice =
+      output_of(program, "verify --merge part1.txt part2.txt part3.txt part2.txt", 1);
+  CHECK(twice.find("in part2.txt and part2.txt") != std::string::npos);
+}
+
+TEST_CASE("verify: --merge --json has the totals, the gaps and the overlaps") {
+  const Program program;
+  store_shards(program);
+  const auto whole = nlohmann::json::parse(
+      output_of(program, "verify --json --merge part1.txt part2.txt part3.txt"));
+  CHECK(whole["complete"] == true);
+  CHECK(whole["gaps"].empty());
+  CHECK(whole["mismatches"] == 0);
+  CHECK(whole["kernels"].size() == 3);
+  CHECK(whole["kernels"][2]["a"] == "shared");
+  const auto part =
+      nlohmann::json::parse(output_of(program, "verify --json --merge part1.txt part1.txt", 1));
+  CHECK(part["complete"] == false);
+  CHECK(part["gaps"][0]["instr"] == "m8n8k4.f16.f16.f16.f16");
+  CHECK(part["overlaps"][0]["files"] == nlohmann::json{"part1.txt", "part1.txt"});
+  CHECK(part["overlaps"][0]["contradicts"] == false);
+}
+
+TEST_CASE("verify: a mismatch in a merged record exits 1") {
+  const Program program;
+  Record record = finished_record({1, 2000, {}});
+  record.lines[0].mismatches = 1;
+  store_record(program, "found.txt", record);
+  output_of(program, "verify --merge found.txt", 1);
+}
+
+TEST_CASE("verify: files that cannot be merged are refused by name") {
+  const Program program;
+  store_shards(program);
+  program.store_text("note.txt", "hello\n");
+  store_record(program, "other.txt", small_record({2, 2000, {}}));
+  check_refused(program, "verify --merge part1.txt note.txt",
+                "note.txt: line 1: expected '# bitmma");
+  check_refused(program, "verify --merge part1.txt other.txt",
+                "other.txt: seed 2, but part1.txt has 1");
+  check_refused(program, "verify --merge absent.txt", "absent.txt: cannot be read");
+  check_refused(program, "verify --merge part1.txt --record no/such/folder.txt", "no/such/folder");
+}
+
+TEST_CASE("verify: wrong arguments are refused with the choices") {
+  const Program program;
+  check_refused(program, "verify --count 0", "--count 0: choose 1 or more");
+  check_refused(program, "verify --count -1", "-1 is no whole number");
+  check_refused(program, "verify --shard 0/8", "--shard: 0/8 is no shard; choose 1/8 to 8/8");
+  check_refused(program, "verify --shard 8", "--shard: 8 is no shard; choose I/N, such as 1/8");
+  check_refused(program, "verify --family tied", "near_floor");
+  check_refused(program, "verify --a-from memory", "registers");
+  check_refused(program, "verify --instr m16n8k9", "unknown instruction");
+  check_refused(program, "verify --tile 3 --record r.txt", "--tile");
+  check_refused(program, "verify --golden g.txt --golden-rows 0", "--golden-rows 0");
+}
+
+TEST_CASE("verify: says where there is no CUDA device") {
+  if (!devices().empty()) {
+    MESSAGE("skipped: there is a CUDA device");
+    return;
+  }
+  const Program program;
+  check_refused(program, "verify --record r.txt", "no CUDA device");
+}
+
+}  // namespace
+}  // namespace bitmma::test

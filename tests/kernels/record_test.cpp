@@ -1,0 +1,138 @@
+#include "bitmma/kernels/record.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "bitmma/tests/kernels/emulated_campaign.hpp"
+
+namespace bitmma {
+namespace {
+
+std::string text_of(const Record& record) {
+  std::ostringstream text;
+  write_record(text, record);
+  return text.str();
+}
+
+Record record_of(const std::string& text) {
+  std::istringstream in(text);
+  return read_record(in);
+}
+
+/// The message of the error that the text gives.
+std::string error_of(const std::string& text) {
+  try {
+    record_of(text);
+  } catch (const RecordError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("a record is read as it was written") {
+  const Record record = test::finished_record({7, 3000, {2, 3}});
+  const Record read = record_of(text_of(record));
+  CHECK(read.provenance == record.provenance);
+  CHECK(read.cases == record.cases);
+  CHECK(read.lines == record.lines);
+  CHECK(text_of(read) == text_of(record));
+}
+
+TEST_CASE("a record is text with its provenance at the head") {
+  Record record = test::small_record({2, 100, {}});
+  record.lines.resize(1);
+  record.lines[0].outputs = 256;
+  record.lines[0].digest = 0xABC;
+  CHECK(text_of(record) ==
+        "# bitmma verify: outputs of a GPU compared with the emulator's, bit for bit\n"
+        "# gpu: NVIDIA H200\n# target: sm_90\n# driver: 580.159.04\n# cuda: 13.0\n"
+        "# nvcc: 13.0.88\n# bitmma: 0.1.0\n# date: 2026-11-30\n# seed: 2\n# count: 100\n"
+        "# shard: 1/1\n# instruction a family first_tile tiles outputs mismatches digest\n"
+        "m8n8k4.f16.f16.f16.f16 registers ties 0 4 256 0 0000000000000abc\n");
+}
+
+TEST_CASE("a text that is no record is refused by its line") {
+  Record record = test::small_record({2, 100, {}});
+  record.lines.resize(1);
+  const std::string text = text_of(record);
+  const std::string line = "m8n8k4.f16.f16.f16.f16 registers ties 0 4 0 0 0000000000000000";
+  CHECK(error_of("") ==
+        "line 1: expected '# bitmma verify: outputs of a GPU compared with the "
+        "emulator's, bit for bit'");
+  CHECK(error_of(replaced(text, "# driver", "# drivel")) == "line 4: expected '# driver: '");
+  CHECK(error_of(replaced(text, "seed: 2", "seed: two")) == "line 9: two is no whole number");
+  CHECK(error_of(replaced(text, "shard: 1/1", "shard: 2/1")) ==
+        "2/1 is no shard; choose 1/1 to 1/1");
+  const auto line_error = [&](const std::string& other) {
+    return error_of(replaced(text, line, other));
+  };
+  const std::string name = "m8n8k4.f16.f16.f16.f16";
+  CHECK(line_error(name) == "line 13: expected 8 columns");
+  CHECK(line_error("m8n8k5.f16 registers ties 0 4 0 0 0") ==
+        "line 13: m8n8k5.f16 is no instruction");
+  CHECK(line_error("wgmma.m64nNk16.f16.f16.f16 shared ties 0 4 0 0 0") ==
+        "line 13: wgmma.m64nNk16.f16.f16.f16 is no instruction");
+  CHECK(line_error(name + " memory ties 0 4 0 0 0") ==
+        "line 13: memory: choose registers or shared");
+  CHECK(line_error(name + " registers tied 0 4 0 0 0") == "line 13: tied is no family");
+  CHECK(line_error(name + " registers ties 1 4 0 0 0") ==
+        "line 13: tiles are not whole instructions");
+  CHECK(line_error(name + " registers ties 0 4 64 0 0") ==
+        "line 13: outputs are not whole instructions");
+  CHECK(line_error(name + " registers ties 0 4 512 0 0") ==
+        "line 13: more outputs than the tiles have");
+  CHECK(line_error(name + " registers ties 0 4 256 257 0") ==
+        "line 13: more mismatches than outputs");
+  CHECK(line_error(name + " registers ties 0 4 256 0 xyz") == "line 13: xyz is no whole number");
+}
+
+TEST_CASE("shards are read as I/N, from 1") {
+  CHECK(parse_shard("3/8") == Shard{3, 8});
+  CHECK(shard_text({3, 8}) == "3/8");
+  for (const char* text : {"", "3", "0/8", "9/8", "1/0", "-1/2", "1/2/3", "1/1000001", " 1/2"}) {
+    CAPTURE(std::string(text));
+    CHECK_THROWS_AS(parse_shard(text), RecordError);
+  }
+}
+
+TEST_CASE("shards share out every tile once, to within one instruction") {
+  for (const std::uint64_t count : {1U, 255U, 256U, 100'000U})
+    for (const std::uint64_t shards : {1U, 3U, 8U, 1000U}) {
+      const Record whole = test::small_record({1, count, {}});
+      std::map<std::size_t, std::uint64_t> reached;
+      for (std::uint64_t index = 1; index <= shards; ++index) {
+        const Record shard = test::small_record({1, count, {index, shards}});
+        REQUIRE(shard.lines.size() == whole.lines.size());
+        for (std::size_t i = 0; i < whole.lines.size(); ++i) {
+          CHECK(shard.lines[i].first_tile == reached[i]);
+          reached[i] += shard.lines[i].tiles;
+          const auto blocks = static_cast<std::uint64_t>(
+              find_instruction(whole.lines[i].instruction).value().blocks());
+          const std::uint64_t mean = whole.lines[i].tiles / blocks / shards;
+          CHECK(shard.lines[i].tiles / blocks >= mean);
+          CHECK(shard.lines[i].tiles / blocks <= mean + 1);
+        }
+      }
+      for (std::size_t i = 0; i < whole.lines.size(); ++i)
+        CHECK(reached[i] == whole.lines[i].tiles);
+    }
+}
+
+TEST_CASE("a campaign's families begin with those that are aimed at a step's edge cases") {
+  const std::vector<NamedFamily> families = campaign_families();
+  CHECK(families.size() == std::size(input_families));
+  CHECK(families.front().name == "ties");
+  CHECK(families[1].name == "near_floor");
+}
+
+}  // namespace
+}  // namespace bitmma
