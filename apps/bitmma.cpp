@@ -68,6 +68,8 @@ int run_bitmma(int argc, const char* const* argv) {
   add_explain(app);
   add_diff(app, status);
   add_sass(app);
+  add_devices(app);
+  add_run(app);
   add_verify(app, status);
   add_demo(app, status);
   try {

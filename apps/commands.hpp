@@ -14,6 +14,8 @@ void add_mma(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_diff(CLI::App& app, int& status);
 void add_sass(CLI::App& app);
+void add_devices(CLI::App& app);
+void add_run(CLI::App& app);
 void add_verify(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 

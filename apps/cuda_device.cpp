@@ -7,12 +7,17 @@
 
 namespace bitmma {
 
-CudaDevice require_cuda_device() {
-  const std::vector<DeviceInfo> found = devices();
+std::vector<DeviceInfo> cuda_devices() {
+  std::vector<DeviceInfo> found = devices();
   if (found.empty())
     throw UsageError(kernel_compiler_version().empty()
                          ? "no CUDA device: no CUDA compiler was found for this build of bitmma"
                          : "no CUDA device");
+  return found;
+}
+
+CudaDevice require_cuda_device() {
+  const std::vector<DeviceInfo> found = cuda_devices();
   const std::string name = fmt::format("sm_{}", found.front().sm);
   const Target* target = find_target(name);
   if (target == nullptr)

@@ -11,8 +11,11 @@ struct CudaDevice {
   const Target& target;
 };
 
-/// The first CUDA device (CUDA_VISIBLE_DEVICES chooses it). Throws UsageError "no CUDA device"
-/// where there is none, and for one whose target the table does not have.
+/// The CUDA devices. Throws UsageError "no CUDA device" where there is none.
+std::vector<DeviceInfo> cuda_devices();
+
+/// The first of them (CUDA_VISIBLE_DEVICES chooses it). Throws UsageError as cuda_devices(), and
+/// for a device whose target the table does not have.
 CudaDevice require_cuda_device();
 
 }  // namespace bitmma

@@ -125,6 +125,7 @@ void add_explain(CLI::App& app) {
       "A and B (rows, k), C (rows), as for dot; with --element (m, k), (k, n), (m, n), as for mma\n"
       "example: bitmma explain --arch sm_90 --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy c.npy "
       "--row 3");
+  add_arch_option(*command, *options);
   add_operand_options(*command, *options);
   CLI::Option* row =
       command->add_option("--row", options->row, "which row, from 0")->check(whole_number_error);

@@ -4,25 +4,14 @@
 
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
+#include "bitmma/apps/evidence_page.hpp"
+#include "bitmma/apps/record_file.hpp"
 #include "bitmma/apps/table.hpp"
 #include "bitmma/isa/evidence.hpp"
 #include "bitmma/isa/lowering.hpp"
 
 namespace bitmma {
 namespace {
-
-/// "2 × HMMA.16816.F32, FADD"
-std::string with_counts(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t first = 0; first < names.size();) {
-    std::size_t last = first;
-    while (last < names.size() && names[last] == names[first]) ++last;
-    text += first == 0 ? "" : ", ";
-    text += last - first > 1 ? fmt::format("{} × {}", last - first, names[first]) : names[first];
-    first = last;
-  }
-  return text;
-}
 
 nlohmann::ordered_json as_json(const Instruction& row, const Target& target) {
   const Evidence& evidence = find_evidence(row, target);
@@ -69,9 +58,7 @@ void print_all() {
       table.text());
 }
 
-void run(const std::string& arch, bool json) {
-  const Target* only = arch.empty() ? nullptr : &target_argument(arch);
-  if (!json) return only == nullptr ? print_all() : print_target(*only);
+void print_json(const Target* only) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Target& target : target_table)
     for (const Instruction& row : instruction_table)
@@ -80,21 +67,50 @@ void run(const std::string& arch, bool json) {
   fmt::print("{}\n", all.dump(2));
 }
 
+struct Options {
+  std::string arch;
+  std::vector<std::string> records;
+  bool markdown = false;
+  bool json = false;
+};
+
+void print_markdown(const Options& options, const Target* only) {
+  if (only == nullptr) return fmt::print("{}", evidence_index());
+  std::vector<NamedRecord> records;
+  for (const std::string& name : options.records) {
+    records.push_back({name, read_record_file(name)});
+    if (records.back().record.provenance.target != only->name)
+      throw UsageError(fmt::format("{}: of {}; choose records of {}", name,
+                                   records.back().record.provenance.target, only->name));
+  }
+  fmt::print("{}", evidence_page(*only, records));
+}
+
+void run(const Options& options) {
+  const Target* only = options.arch.empty() ? nullptr : &target_argument(options.arch);
+  if (options.json) return print_json(only);
+  if (options.markdown) return print_markdown(options, only);
+  if (only == nullptr) return print_all();
+  print_target(*only);
+}
+
 }  // namespace
 
 void add_list(CLI::App& app) {
-  struct Options {
-    std::string arch;
-    bool json = false;
-  };
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("list",
                          "Instructions, what they run as, and the evidence for each\n"
                          "example: bitmma list --arch sm_90");
   command->add_option("--arch", options->arch, "only this target: " + target_names());
-  command->add_flag("--json", options->json, "an array of objects");
-  command->callback([options] { run(options->arch, options->json); });
+  CLI::Option* json = command->add_flag("--json", options->json, "an array of objects");
+  CLI::Option* markdown = command
+                              ->add_flag("--markdown", options->markdown,
+                                         "a page of Markdown, such as docs/evidence has")
+                              ->excludes(json);
+  command->add_option("--records", options->records, "records of bitmma verify, for its page")
+      ->needs(markdown);
+  command->callback([options] { run(*options); });
 }
 
 }  // namespace bitmma

@@ -7,8 +7,11 @@
 
 namespace bitmma {
 
-void add_operand_options(CLI::App& command, OperandOptions& options) {
+void add_arch_option(CLI::App& command, OperandOptions& options) {
   command.add_option("--arch", options.arch, "target: " + target_names())->required();
+}
+
+void add_operand_options(CLI::App& command, OperandOptions& options) {
   command.add_option("--instr", options.instr, "instruction, in PTX's or the short spelling")
       ->required();
   command.add_option("A", options.a, "A.npy")->required();

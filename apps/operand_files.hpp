@@ -10,9 +10,9 @@
 
 namespace bitmma {
 
-/// The arguments that dot, mma and explain share.
+/// The arguments that dot, mma, explain and run share.
 struct OperandOptions {
-  std::string arch;
+  std::string arch;  ///< not of run, which takes the GPU's
   std::string instr;
   std::string a;
   std::string b;
@@ -20,6 +20,7 @@ struct OperandOptions {
   std::string round;
 };
 
+void add_arch_option(CLI::App& command, OperandOptions& options);
 void add_operand_options(CLI::App& command, OperandOptions& options);
 
 /// A's, B's and C's codes, in the formats of the instruction.

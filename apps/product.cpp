@@ -8,8 +8,8 @@
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/file.hpp"
-#include "bitmma/apps/operand.hpp"
 #include "bitmma/apps/operand_files.hpp"
+#include "bitmma/apps/product_files.hpp"
 #include "bitmma/apps/progress.hpp"
 #include "bitmma/reference/exact.hpp"
 
@@ -41,24 +41,6 @@ void in_parts(std::size_t rows, std::size_t part_rows, Progress& progress, Part 
     progress.advance(count);
   }
 }
-
-MatrixView c_view(const Operands& operands, std::size_t first, std::size_t columns) {
-  return operands.c ? matrix_view(*operands.c, first, columns) : MatrixView{};
-}
-
-/// Collects codes as an array of the result's type and writes it.
-class Result {
- public:
-  Result(const Format& format, std::vector<std::size_t> shape)
-      : array_(zeros(native_type(format), std::move(shape))) {}
-  void store(std::size_t first, const std::vector<Code>& codes) {
-    for (std::size_t i = 0; i < codes.size(); ++i) array_.set_bits(first + i, codes[i]);
-  }
-  void write(const std::string& path) const { write_npy(path, array_); }
-
- private:
-  NpyArray array_;
-};
 
 void check_outputs(const Options& options) {
   check_writable(options.output);
@@ -136,55 +118,6 @@ void run_dot(const Options& options) {
   exact.write();
 }
 
-/// Products of a batch. An operand without a batch dimension takes part in each of them.
-struct BatchShape {
-  std::size_t batch;
-  bool batched;
-  ProductShape product;
-};
-
-/// The last two extents.
-std::pair<std::size_t, std::size_t> matrix_extents(const NpyArray& array, const std::string& file,
-                                                   std::string_view wanted) {
-  const std::size_t rank = array.shape.size();
-  if (rank != 2 && rank != 3)
-    throw UsageError(fmt::format("{}: shape {}; choose {} or a batch of them, (batch, …)", file,
-                                 shape_text(array.shape), wanted));
-  return {array.shape[rank - 2], array.shape[rank - 1]};
-}
-
-BatchShape batch_shape(const Options& options, const Operands& operands) {
-  const auto [m, k] = matrix_extents(operands.a, options.a, "(m, k)");
-  const auto [b_rows, n] = matrix_extents(operands.b, options.b, "(k, n)");
-  if (b_rows != k)
-    throw UsageError(fmt::format("{}: shape {}; B must have k = {} rows, as many as A has columns",
-                                 options.b, shape_text(operands.b.shape), k));
-  BatchShape shape{1, false, {m, n, k}};
-  const auto take_batch = [&shape](const NpyArray& array, const std::string& file) {
-    if (array.shape.size() != 3) return;
-    if (shape.batched && array.shape[0] != shape.batch)
-      throw UsageError(fmt::format("{}: shape {}; the batch must be {} as before", file,
-                                   shape_text(array.shape), shape.batch));
-    shape.batched = true;
-    shape.batch = array.shape[0];
-  };
-  take_batch(operands.a, options.a);
-  take_batch(operands.b, options.b);
-  if (operands.c) {
-    if (matrix_extents(*operands.c, options.c, "(m, n)") != std::pair{m, n})
-      throw UsageError(fmt::format("{}: shape {}; C must be ({}, {})", options.c,
-                                   shape_text(operands.c->shape), m, n));
-    take_batch(*operands.c, options.c);
-  }
-  return shape;
-}
-
-/// The first element of a matrix of the batch.
-std::size_t batch_offset(const NpyArray& array, std::size_t index) {
-  if (array.shape.size() != 3) return 0;
-  return index * array.shape[1] * array.shape[2];
-}
-
 void run_mma(const Options& options) {
   const Execution execution = execution_argument(options.arch, options.instr);
   check_outputs(options);
@@ -193,9 +126,8 @@ void run_mma(const Options& options) {
   const auto [m, n, k] = shape.product;
   check_chain(execution.instruction, k);
 
-  const auto d_shape = shape.batched ? std::vector{shape.batch, m, n} : std::vector{m, n};
-  Result result(*execution.instruction.d, d_shape);
-  ExactResult exact(options, execution.instruction, d_shape);
+  Result result(*execution.instruction.d, shape.d_shape());
+  ExactResult exact(options, execution.instruction, shape.d_shape());
   // Empty products take no memory, so there can be more of them than a loop ends with.
   const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
   Progress progress(products * m, "rows");
@@ -224,6 +156,7 @@ CLI::App* add_product(CLI::App& app, const std::string& name, const std::string&
                       void (*run)(const Options&)) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(name, description);
+  add_arch_option(*command, *options);
   add_operand_options(*command, *options);
   command->add_option("-o,--output", options->output, "D.npy, the result")->required();
   command->add_option("--exact", options->exact,

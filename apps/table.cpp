@@ -1,5 +1,8 @@
 #include "bitmma/apps/table.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace bitmma {
@@ -29,6 +32,28 @@ std::string Table::text(std::size_t indent) const {
   for (const std::size_t width : widths) rule.emplace_back(width, '-');
   std::string text = line(rows_.front()) + line(rule);
   for (std::size_t i = 1; i < rows_.size(); ++i) text += line(rows_[i]);
+  return text;
+}
+
+std::string Table::markdown() const {
+  const auto line = [](const std::vector<std::string>& cells) {
+    return fmt::format("| {} |\n", fmt::join(cells, " | "));
+  };
+  std::string text = line(rows_.front());
+  text += line(std::vector<std::string>(rows_.front().size(), "---"));
+  for (std::size_t i = 1; i < rows_.size(); ++i) text += line(rows_[i]);
+  return text;
+}
+
+std::string with_counts(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t first = 0; first < names.size();) {
+    std::size_t last = first;
+    while (last < names.size() && names[last] == names[first]) ++last;
+    text += first == 0 ? "" : ", ";
+    text += last - first > 1 ? fmt::format("{} × {}", last - first, names[first]) : names[first];
+    first = last;
+  }
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
@@ -12,7 +11,9 @@
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/cuda_device.hpp"
 #include "bitmma/apps/file.hpp"
+#include "bitmma/apps/kernel_arguments.hpp"
 #include "bitmma/apps/progress.hpp"
+#include "bitmma/apps/record_file.hpp"
 #include "bitmma/apps/verify_report.hpp"
 #include "bitmma/kernels/campaign.hpp"
 #include "bitmma/kernels/device.hpp"
@@ -26,8 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string instr = "all";
-  std::string a_from = "all";
+  KernelOptions kernel;
   std::string family = "all";
   std::uint64_t count = 1'000'000;
   std::uint64_t seed = 1;
@@ -41,27 +41,16 @@ struct Options {
   bool json = false;
 };
 
-/// Runs an action on a record's text; its errors become UsageErrors that begin with `name`.
-template <class Action>
-auto with_record_name(const std::string& name, Action action) {
+Shard shard_argument(const std::string& text) {
   try {
-    return action();
+    return parse_shard(text);
   } catch (const RecordError& error) {
-    throw UsageError(fmt::format("{}: {}", name, error.what()));
+    throw UsageError(fmt::format("--shard: {}", error.what()));
   }
 }
 
-Record read_record_file(const std::string& name) {
-  std::ifstream file(name);
-  if (!file) throw UsageError(fmt::format("{}: cannot be read", name));
-  return with_record_name(name, [&] { return read_record(file); });
-}
-
-void write_record_file(const std::string& name, const Record& record) {
-  if (name.empty()) return;
-  std::ostringstream text;
-  write_record(text, record);
-  write_file(name, {text.str()});
+void keep_record(const std::string& name, const Record& record) {
+  if (!name.empty()) write_record_file(name, record);
 }
 
 std::string today() {
@@ -86,32 +75,6 @@ std::vector<NamedFamily> family_argument(const std::string& name) {
   if (name != "all")
     std::erase_if(families, [&](const NamedFamily& family) { return family.name != name; });
   return families;
-}
-
-bool is_wanted(const CampaignKernel& kernel, const Instruction& wanted) {
-  Instruction row = kernel.row;
-  if (wanted.n == 0) row.n = 0;
-  return short_name(row) == short_name(wanted);
-}
-
-/// The kernels that --instr and --a-from name.
-std::vector<CampaignKernel> kernel_arguments(const Options& options, const Target& target) {
-  std::vector<CampaignKernel> kernels = runnable_kernels(target);
-  if (options.instr != "all") {
-    const Instruction wanted = execution_argument(target.name, options.instr).instruction;
-    std::erase_if(kernels,
-                  [&](const CampaignKernel& kernel) { return !is_wanted(kernel, wanted); });
-  }
-  if (options.a_from != "all")
-    std::erase_if(kernels, [&](const CampaignKernel& kernel) {
-      return a_source_name(kernel.a_source) != options.a_from;
-    });
-  if (kernels.empty())
-    throw UsageError(
-        fmt::format("--instr {} --a-from {}: this build has no such kernel "
-                    "('bitmma devices' lists them)",
-                    options.instr, options.a_from));
-  return kernels;
 }
 
 /// Throws UsageError for an option that counts something and is 0.
@@ -202,7 +165,7 @@ std::optional<Mismatch> run_record(const Options& options, Record& record) {
   Watcher watcher(options, record);
   const std::optional<Mismatch> mismatch =
       run_campaign(record, cuda_device(), [&](const RecordLine&) { return watcher(); });
-  write_record_file(options.record, record);
+  keep_record(options.record, record);
   return mismatch;
 }
 
@@ -225,14 +188,12 @@ std::string unfinished_text(const Options& options) {
 int verify(const Options& options) {
   check_positive("--count", options.count);
   check_positive("--golden-rows", options.golden_rows);
-  const CampaignCases cases{options.seed, options.count, with_record_name("--shard", [&] {
-                              return parse_shard(options.shard);
-                            })};
+  const CampaignCases cases{options.seed, options.count, shard_argument(options.shard)};
   for (const std::string& file : {options.record, options.golden})
     if (!file.empty()) check_writable(file);
-  if (options.instr != "all") instruction_argument(options.instr);
+  if (options.kernel.instr != "all") instruction_argument(options.kernel.instr);
   const CudaDevice device = require_cuda_device();
-  const std::vector<CampaignKernel> kernels = kernel_arguments(options, device.target);
+  const std::vector<CampaignKernel> kernels = kernel_arguments(options.kernel, device.target);
   Record record = resume(options.record, {provenance_of(device.info, device.target), cases,
                                           planned_lines(options, kernels, cases)});
   const std::optional<Mismatch> mismatch = run_record(options, record);
@@ -249,12 +210,20 @@ int verify(const Options& options) {
   return mismatch ? 1 : 0;
 }
 
+Merge merged_records(std::span<const NamedRecord> files) {
+  try {
+    return merge_records(files);
+  } catch (const RecordError& error) {
+    throw UsageError(error.what());
+  }
+}
+
 int merge(const Options& options) {
   if (!options.record.empty()) check_writable(options.record);
   std::vector<NamedRecord> files;
   for (const std::string& name : options.merge) files.push_back({name, read_record_file(name)});
-  const Merge merged = with_record_name("--merge", [&] { return merge_records(files); });
-  write_record_file(options.record, merged.record);
+  const Merge merged = merged_records(files);
+  keep_record(options.record, merged.record);
   fmt::print("{}", options.json ? merge_json(merged) + "\n" : merge_text(merged, files));
   const bool equal = std::ranges::all_of(
       merged.record.lines, [](const RecordLine& line) { return line.mismatches == 0; });
@@ -273,11 +242,9 @@ void add_verify(CLI::App& app, int& status) {
       "0 equal,\n1 a mismatch, 2 wrong usage or no CUDA device. Shards run on any machines, in any "
       "order:\n  bitmma verify --count 100000000 --seed 7 --shard $SLURM_ARRAY_TASK_ID/8 --record "
       "part$SLURM_ARRAY_TASK_ID.txt\n  bitmma verify --merge part*.txt --record whole.txt");
-  command->add_option("--instr", options->instr, "wgmma without an N stands for every N")
+  command->add_option("--instr", options->kernel.instr, "wgmma without an N stands for every N")
       ->capture_default_str();
-  command->add_option("--a-from", options->a_from, "where wgmma reads A")
-      ->check(CLI::IsMember({"all", "registers", "shared"}))
-      ->capture_default_str();
+  add_a_from_option(*command, options->kernel);
   command->add_option("--family", options->family, "family of operands")
       ->check(CLI::IsMember(families))
       ->capture_default_str();

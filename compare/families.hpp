@@ -52,7 +52,7 @@ enum class InputFamily : std::uint8_t {
   exhaustive,        ///< one product a row, of every code of A with every code of B, at every k
   near_overflow,     ///< sums at the accumulator's largest number, products above it that cancel
   near_floor,        ///< products near the least result and near the last bit that the floor keeps
-  ties,              ///< C and products that are halves or wholes of its ulp, and far smaller ones
+  ties,  ///< C, products of half its ulp, and products at the last bits kept or far below them
 };
 
 struct NamedFamily {
@@ -343,16 +343,38 @@ BITMMA_HD inline void fill_exhaustive(const DotInputs& inputs, Random& random, P
   inputs.b[k] = numbered_code(inputs.b_format, place.b);
 }
 
+/// A leading term, C or else a product, half an ulp of it, and one product at the last bit that
+/// some datapath keeps or the first that it loses: 13 or 23 to 25 places below. The products share
+/// a step where FP8 is lowered, too (k mod 4 in {0, 1}, and in {2, 3}).
+BITMMA_HD inline void fill_last_kept_bit(const DotInputs& inputs, Random& random, int exponent) {
+  for (Code& code : inputs.a) code = zero_code(inputs.a_format, random);
+  for (Code& code : inputs.b) code = zero_code(inputs.b_format, random);
+  const std::size_t k = inputs.a.size();
+  const std::size_t first = random.bits() % k;
+  if (random.once_in(2)) {
+    exponent = greatest_exponent(inputs.a_format) + greatest_exponent(inputs.b_format);
+    exponent = std::min(exponent - 1, 14) - random.between(0, 6);
+    set_product(inputs, random, first, exponent, any_fraction(random));
+    inputs.c = zero_code(inputs.c_format, random);
+  }
+  const int half_ulp = exponent - inputs.c_format.fraction_bits - 1;
+  const int kept = random.once_in(4) ? 13 : random.between(23, 25);
+  set_product(inputs, random, first ^ 1, half_ulp, Fraction::zero);
+  set_product(inputs, random, k > 4 ? (first + 4) % k : first ^ 2,
+              exponent - kept - random.between(0, 1), Fraction::zero);
+}
+
 BITMMA_HD inline void fill_ties(const DotInputs& inputs, Random& random) {
   const int half_ulp = random.between(-16, 2);
-  inputs.c =
-      code_of_exponent(inputs.c_format, random, half_ulp + 1 + inputs.c_format.fraction_bits);
+  const int exponent = half_ulp + 1 + inputs.c_format.fraction_bits;
+  inputs.c = code_of_exponent(inputs.c_format, random, exponent);
+  if (random.once_in(2)) return fill_last_kept_bit(inputs, random, exponent);
   for (std::size_t i = 0; i < inputs.a.size(); ++i) {
     const int choice = random.between(0, 7);
-    const int exponent = choice == 0   ? half_ulp
-                         : choice == 1 ? half_ulp + random.between(-2, 3)
-                                       : half_ulp - random.between(3, 20);
-    set_product(inputs, random, i, exponent, Fraction::zero);
+    const int product = choice == 0   ? half_ulp
+                        : choice == 1 ? half_ulp + random.between(-2, 3)
+                                      : half_ulp - random.between(3, 20);
+    set_product(inputs, random, i, product, Fraction::zero);
     if (choice > 3) inputs.a[i] = zero_code(inputs.a_format, random);
   }
 }

@@ -235,6 +235,12 @@ constexpr std::optional<Instruction> find_instruction(std::string_view text) {
   return std::nullopt;
 }
 
+/// The row of the table that an instruction belongs to: wgmma's stand for every N.
+constexpr Instruction table_row(Instruction row) {
+  if (row.family == Family::wgmma) row.n = 0;
+  return row;
+}
+
 namespace detail {
 
 inline std::string spelling(const Instruction& row, std::string prefix, bool matrix_layouts) {

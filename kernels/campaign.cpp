@@ -107,12 +107,16 @@ std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& devic
   return std::nullopt;
 }
 
-std::vector<CampaignKernel> runnable_kernels(const Target& target) {
+std::vector<CampaignKernel> built_kernels() {
   std::vector<CampaignKernel> kernels;
-  for (const InstructionKernel& kernel : instruction_kernels()) {
-    const Instruction row = find_instruction(kernel.name).value();
-    if (row.runs_on(target)) kernels.push_back({row, kernel.a_source});
-  }
+  for (const InstructionKernel& kernel : instruction_kernels())
+    kernels.push_back({find_instruction(kernel.name).value(), kernel.a_source});
+  return kernels;
+}
+
+std::vector<CampaignKernel> runnable_kernels(const Target& target) {
+  std::vector<CampaignKernel> kernels = built_kernels();
+  std::erase_if(kernels, [&](const CampaignKernel& kernel) { return !kernel.row.runs_on(target); });
   return kernels;
 }
 

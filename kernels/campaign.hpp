@@ -40,7 +40,10 @@ using Watch = std::function<bool(const RecordLine&)>;
 std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& device,
                                      const Watch& watch);
 
-/// The kernels that were built and that the target runs.
+/// The kernels that were built.
+std::vector<CampaignKernel> built_kernels();
+
+/// Those of them that the target runs.
 std::vector<CampaignKernel> runnable_kernels(const Target& target);
 
 }  // namespace bitmma

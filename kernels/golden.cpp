@@ -1,6 +1,7 @@
 #include "bitmma/kernels/golden.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace bitmma {
 namespace {
@@ -34,13 +35,17 @@ void write_golden(std::ostream& out, const Provenance& provenance, std::uint64_t
   out << "# instruction target a[0]..a[k-1] b[0]..b[k-1] c d: one output element a line\n";
   write_provenance(out, provenance);
   out << "# seed: " << seed << "\n";
-  std::string written;
+  std::set<std::string> written;
   for (const CampaignKernel& kernel : kernels) {
-    if (short_name(kernel.row) == written) continue;
-    written = short_name(kernel.row);
-    for (std::size_t i = 0; i < families.size(); ++i)
-      write_family(out, *find_target(provenance.target), seed, kernel, families[i].family,
-                   rows / families.size() + (i < rows % families.size() ? 1 : 0), device);
+    if (!written.insert(short_name(table_row(kernel.row))).second) continue;
+    std::size_t left = rows;
+    for (const NamedFamily& family : families) {
+      const bool last = family.family == families.back().family;
+      const std::size_t share = last ? left : (left + 3) / 4;
+      write_family(out, *find_target(provenance.target), seed, kernel, family.family, share,
+                   device);
+      left -= share;
+    }
   }
 }
 

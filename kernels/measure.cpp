@@ -1,10 +1,5 @@
 #include "bitmma/kernels/measure.hpp"
 
-#include <cstdint>
-#include <span>
-
-#include "bitmma/kernels/device.hpp"
-
 namespace bitmma {
 namespace {
 
@@ -25,12 +20,12 @@ std::vector<std::uint32_t> packed_operand(const Batch& batch, ASource a_source, 
 
 }  // namespace
 
-std::vector<Code> measure(const Batch& batch, ASource a_source) {
+std::vector<Code> measure(const Batch& batch, ASource a_source, const RunWords& run) {
   const std::vector<PackedElement> elements = packed_elements(batch.row, a_source, Operand::d);
   const std::size_t instances = batch.c.size() / elements.size();
-  const std::vector<std::uint32_t> words = run_on_device(
-      batch.row, a_source, instances, packed_operand(batch, a_source, Operand::a),
-      packed_operand(batch, a_source, Operand::b), packed_operand(batch, a_source, Operand::c));
+  const std::vector<std::uint32_t> words =
+      run(batch.row, a_source, instances, packed_operand(batch, a_source, Operand::a),
+          packed_operand(batch, a_source, Operand::b), packed_operand(batch, a_source, Operand::c));
   std::vector<Code> codes(batch.c.size());
   const std::size_t per_instance = words.size() / instances;
 #pragma omp parallel for schedule(static)

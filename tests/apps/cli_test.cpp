@@ -35,7 +35,7 @@ TEST_CASE("a missing, unknown or misused command is refused") {
   check_refused(program, "", "subcommand is required");
   check_refused(program, "lost",
                 "lost: unknown command; choose from list, layout, dot, mma, "
-                "explain, diff, sass, verify, demo");
+                "explain, diff, sass, devices, run, verify, demo");
   check_refused(program, "--lost", "--lost: unknown command");
   check_refused(program, "list extra", "not expected: extra");
   check_refused(program, "list --lost", "not expected: --lost");

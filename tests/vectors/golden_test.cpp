@@ -32,13 +32,6 @@ Code emulate(const Execution& execution, const DotCase& golden, Code c) {
   return run_chain(execution, golden.a.data(), golden.b.data(), golden.a.size(), c);
 }
 
-/// The table's name of a row: wgmma for every N.
-std::string table_name(const DotCase& golden) {
-  Instruction row = golden.row;
-  if (row.family == Family::wgmma) row.n = 0;
-  return short_name(row);
-}
-
 /// For each instruction, how many golden rows a faulty emulator gets wrong.
 template <class Fault>
 std::map<std::string, int> caught(Fault fault) {
@@ -46,7 +39,7 @@ std::map<std::string, int> caught(Fault fault) {
   for (const DotCase& golden : golden_rows()) {
     Execution execution = resolve(golden.row, *golden.target);
     const Code c = fault(execution, golden.c);
-    wrong[table_name(golden)] += emulate(execution, golden, c) != golden.d.value();
+    wrong[short_name(table_row(golden.row))] += emulate(execution, golden, c) != golden.d.value();
   }
   return wrong;
 }
@@ -63,9 +56,9 @@ bool hides_fraction_bits(const Execution& execution) {
 TEST_CASE("every golden row comes out bit for bit, and every instruction of its target has rows") {
   std::map<std::string, int> rows;
   for (const DotCase& golden : golden_rows()) {
-    INFO(short_name(golden.row), ", row ", rows[table_name(golden)]);
+    INFO(short_name(golden.row), ", row ", rows[short_name(table_row(golden.row))]);
     CHECK(emulate(resolve(golden.row, *golden.target), golden, golden.c) == golden.d.value());
-    ++rows[table_name(golden)];
+    ++rows[short_name(table_row(golden.row))];
   }
   for (const Instruction& row : instruction_table) {
     CAPTURE(short_name(row));

@@ -1,0 +1,21 @@
+/// What `bitmma devices` prints.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "bitmma/kernels/campaign.hpp"
+#include "bitmma/kernels/device.hpp"
+
+namespace bitmma {
+
+/// A line for each device; for each target among them a table of the instructions, how they run
+/// there, and their kernels.
+std::string devices_text(std::span<const DeviceInfo> devices,
+                         std::span<const CampaignKernel> kernels);
+
+/// An array with an object for each device; "target" is null where the table does not have it.
+std::string devices_json(std::span<const DeviceInfo> devices,
+                         std::span<const CampaignKernel> kernels);
+
+}  // namespace bitmma

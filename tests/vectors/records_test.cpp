@@ -1,0 +1,141 @@
+/// The records of campaigns on this project's GPUs: what the label "hardware" stands on, and the
+/// emulator against the digests of what the GPUs returned.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "bitmma/isa/evidence.hpp"
+#include "bitmma/kernels/batch.hpp"
+#include "bitmma/kernels/digest.hpp"
+#include "bitmma/kernels/record.hpp"
+
+using namespace bitmma;
+
+namespace {
+
+Record read(const std::filesystem::path& path) {
+  CAPTURE(path.string());
+  std::ifstream file(std::filesystem::path(BITMMA_SOURCE_DIR) / path);
+  REQUIRE(file);
+  return read_record(file);
+}
+
+/// A claim of isa/evidence.hpp: "H200: over 1000 million outputs of each kernel …, FOLDER".
+struct Claim {
+  std::string gpu;
+  std::uint64_t outputs;
+  std::string folder;
+};
+
+Claim parse_claim(const std::string& text) {
+  CAPTURE(text);
+  std::istringstream words(text);
+  std::string over;
+  std::string million;
+  Claim claim;
+  words >> claim.gpu >> over >> claim.outputs >> million;
+  REQUIRE(words);
+  REQUIRE(claim.gpu.ends_with(':'));
+  REQUIRE(over == "over");
+  REQUIRE(million == "million");
+  claim.gpu.pop_back();
+  claim.outputs *= 1'000'000;
+  claim.folder = text.substr(text.rfind(' ') + 1);
+  return claim;
+}
+
+/// One kernel over its families.
+struct KernelTotal {
+  std::uint64_t outputs = 0;
+  std::uint64_t mismatches = 0;
+  std::set<std::string> families;
+};
+
+/// The kernels of a row of the table, by name and place of A.
+std::map<std::string, KernelTotal> kernels_of(const Record& record, const Instruction& row) {
+  std::map<std::string, KernelTotal> kernels;
+  for (const RecordLine& line : record.lines) {
+    const Instruction own = find_instruction(line.instruction).value();
+    if (short_name(table_row(own)) != short_name(row)) continue;
+    KernelTotal& total = kernels[line.instruction + std::string(a_source_name(line.a_source))];
+    total.outputs += line.outputs;
+    total.mismatches += line.mismatches;
+    total.families.insert(line.family);
+  }
+  return kernels;
+}
+
+void check_claim(const Claim& claim, const Record& record, const Target& target,
+                 const Instruction& row) {
+  CHECK(record.provenance.gpu.find(claim.gpu) != std::string::npos);
+  CHECK(record.provenance.target == target.name);
+  const auto kernels = kernels_of(record, row);
+  CHECK_FALSE(kernels.empty());
+  for (const auto& kernel : kernels) {
+    CHECK(kernel.second.outputs > claim.outputs);
+    CHECK(kernel.second.mismatches == 0);
+    CHECK(kernel.second.families.size() == std::size(input_families));
+  }
+}
+
+/// Of what the emulator returns for the line's tiles.
+std::uint64_t emulated_digest(const Record& record, const RecordLine& line) {
+  const Instruction row = find_instruction(line.instruction).value();
+  const Execution execution = resolve(row, *find_target(record.provenance.target));
+  const Batch batch = make_batch(row, find_family(line.family).value(), record.cases.seed,
+                                 line.first_tile, line.tiles);
+  const std::uint64_t first = line.first_tile * static_cast<std::uint64_t>(row.m * row.n);
+  std::uint64_t digest = 0;
+  std::uint64_t output = first;
+  for (const Code code : emulate(execution, batch)) digest += output_digest(output++, code);
+  return digest;
+}
+
+}  // namespace
+
+TEST_CASE("the label hardware stands on a record of every kernel and every family") {
+  std::map<std::string, Record> records;
+  int checked = 0;
+  for (const Target& target : target_table)
+    for (const Instruction& row : instruction_table) {
+      if (!row.runs_on(target)) continue;
+      const Evidence& evidence = find_evidence(row, target);
+      if (evidence.label != EvidenceLabel::hardware) continue;
+      INFO(short_name(row), " on ", target.name);
+      const Claim claim = parse_claim(std::string(evidence.source));
+      if (!records.contains(claim.folder))
+        records[claim.folder] = read(claim.folder + "/campaign.txt");
+      check_claim(claim, records.at(claim.folder), target, row);
+      ++checked;
+    }
+  CHECK(checked > 0);
+}
+
+TEST_CASE("every record is complete, without a mismatch") {
+  for (const std::string name : {"campaign.txt", "campaign_every_n.txt", "digests.txt"}) {
+    CAPTURE(name);
+    const Record record = read("tests/vectors/sm_90/" + name);
+    CHECK_FALSE(record.lines.empty());
+    CHECK(std::ranges::all_of(record.lines, &RecordLine::is_complete));
+    for (const RecordLine& line : record.lines) CHECK(line.mismatches == 0);
+  }
+}
+
+TEST_CASE("the emulator returns what the GPU did for every kernel and family, by its digests") {
+  const Record record = read("tests/vectors/sm_90/digests.txt");
+  std::map<std::pair<std::string, std::string>, std::uint64_t> emulated;
+  for (const RecordLine& line : record.lines) {
+    INFO(line.instruction, " ", a_source_name(line.a_source), " ", line.family);
+    // The place of A changes neither operands nor results.
+    const auto [known, is_new] = emulated.try_emplace({line.instruction, line.family}, 0);
+    if (is_new) known->second = emulated_digest(record, line);
+    CHECK(line.digest == known->second);
+  }
+}
