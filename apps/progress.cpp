@@ -22,8 +22,8 @@ std::string bar(double fraction) {
 
 }  // namespace
 
-Progress::Progress(std::uint64_t total, std::string unit)
-    : total_(total), unit_(std::move(unit)), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::uint64_t total, std::string unit, std::optional<std::chrono::seconds> limit)
+    : total_(total), unit_(std::move(unit)), limit_(limit), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (line_open_) fmt::print(stderr, "\r\033[K");
@@ -40,10 +40,11 @@ void Progress::advance(std::uint64_t count) {
 
 void Progress::show(double elapsed) {
   const double done = static_cast<double>(done_);
-  const double fraction = done / static_cast<double>(total_);
-  const std::string text = fmt::format("{} {:3.0f} % of {:.4g} {}, {:.3g} a second, {:.0f} s left",
-                                       bar(fraction), 100 * fraction, static_cast<double>(total_),
-                                       unit_, done / elapsed, elapsed / fraction - elapsed);
+  double fraction = done / static_cast<double>(total_);
+  if (limit_) fraction = std::clamp(elapsed / limit_->count(), fraction, 1.0);
+  const std::string text =
+      fmt::format("{} {:3.0f} %, {:.4g} {}, {:.3g} a second, {:.0f} s left", bar(fraction),
+                  100 * fraction, done, unit_, done / elapsed, elapsed / fraction - elapsed);
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", text, terminal_ ? "\033[K" : "\n");
   line_open_ = terminal_;
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace bitmma {
@@ -12,8 +13,9 @@ namespace bitmma {
 /// second.
 class Progress {
  public:
-  /// `unit` is what is counted: "rows".
-  Progress(std::uint64_t total, std::string unit);
+  /// `unit` is what is counted: "rows". A run that has a time limit is over at the total or then.
+  Progress(std::uint64_t total, std::string unit,
+           std::optional<std::chrono::seconds> limit = std::nullopt);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -28,6 +30,7 @@ class Progress {
 
   std::uint64_t total_;
   std::string unit_;
+  std::optional<std::chrono::duration<double>> limit_;
   std::uint64_t done_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;

@@ -120,13 +120,24 @@ Record resume(const std::string& file, Record record) {
   return before;
 }
 
-std::uint64_t outputs_of(const Record& record, std::uint64_t (*tiles)(const RecordLine&)) {
+std::uint64_t outputs_done(const Record& record) {
+  std::uint64_t outputs = 0;
+  for (const RecordLine& line : record.lines) outputs += line.outputs;
+  return outputs;
+}
+
+std::uint64_t outputs_planned(const Record& record) {
   std::uint64_t outputs = 0;
   for (const RecordLine& line : record.lines) {
     const Instruction row = find_instruction(line.instruction).value();
-    outputs += tiles(line) * static_cast<std::uint64_t>(row.m * row.n);
+    outputs += line.tiles * static_cast<std::uint64_t>(row.m * row.n);
   }
   return outputs;
+}
+
+std::optional<std::chrono::seconds> time_limit(const Options& options) {
+  if (!options.seconds) return std::nullopt;
+  return std::chrono::seconds(*options.seconds);
 }
 
 /// Watches a campaign: shows how far it is, keeps the record's file, and ends it in time.
@@ -135,21 +146,20 @@ class Watcher {
   Watcher(const Options& options, const Record& record)
       : options_(options),
         record_(record),
-        done_(outputs_of(record, [](const RecordLine& line) { return line.done(); })),
-        progress_(outputs_of(record, [](const RecordLine& line) { return line.tiles; }) - done_,
-                  "outputs") {}
+        done_(outputs_done(record)),
+        progress_(outputs_planned(record) - done_, "outputs", time_limit(options)) {}
 
   bool operator()() {
-    const std::uint64_t done =
-        outputs_of(record_, [](const RecordLine& line) { return line.done(); });
+    const std::uint64_t done = outputs_done(record_);
     progress_.advance(done - done_);
     done_ = done;
     const Clock::time_point now = Clock::now();
     if (now - saved_ > std::chrono::seconds(1)) {
-      write_record_file(options_.record, record_);
+      keep_record(options_.record, record_);
       saved_ = now;
     }
-    return !options_.seconds || now - start_ < std::chrono::seconds(*options_.seconds);
+    const auto limit = time_limit(options_);
+    return !limit || now - start_ < *limit;
   }
 
  private:
@@ -197,7 +207,7 @@ int verify(const Options& options) {
   Record record = resume(options.record, {provenance_of(device.info, device.target), cases,
                                           planned_lines(options, kernels, cases)});
   const std::optional<Mismatch> mismatch = run_record(options, record);
-  write_golden_file(options, record.provenance, kernels);
+  if (!mismatch) write_golden_file(options, record.provenance, kernels);
   if (options.json) {
     fmt::print("{}\n", record_json(record, mismatch));
   } else {
@@ -240,7 +250,8 @@ void add_verify(CLI::App& app, int& status) {
       "verify",
       "Compares this machine's GPU with the emulator, bit for bit, on seeded operands; exit status "
       "0 equal,\n1 a mismatch, 2 wrong usage or no CUDA device. Shards run on any machines, in any "
-      "order:\n  bitmma verify --count 100000000 --seed 7 --shard $SLURM_ARRAY_TASK_ID/8 --record "
+      "order; CUDA_VISIBLE_DEVICES chooses the GPU:\n  bitmma verify --count 100000000 --seed 7 "
+      "--shard $SLURM_ARRAY_TASK_ID/8 --record "
       "part$SLURM_ARRAY_TASK_ID.txt\n  bitmma verify --merge part*.txt --record whole.txt");
   command->add_option("--instr", options->kernel.instr, "wgmma without an N stands for every N")
       ->capture_default_str();

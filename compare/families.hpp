@@ -51,7 +51,7 @@ enum class InputFamily : std::uint8_t {
   signed_zeros,      ///< zeros of both signs, few other values
   exhaustive,        ///< one product a row, of every code of A with every code of B, at every k
   near_overflow,     ///< sums at the accumulator's largest number, products above it that cancel
-  near_floor,        ///< products near the least result and near the last bit that the floor keeps
+  near_floor,        ///< sums near the least result, products near the last bit kept, subnormal C
   ties,  ///< C, products of half its ulp, and products at the last bits kept or far below them
 };
 
@@ -84,7 +84,11 @@ constexpr std::optional<InputFamily> find_family(std::string_view name) {
   return std::nullopt;
 }
 
-/// The operands to fill: a row of A and a column of B, of the same size, and one element of C.
+/// The least k of an instruction.
+inline constexpr std::size_t least_row = 4;
+
+/// The operands to fill: a row of A and a column of B, of the same size, least_row or more, and one
+/// element of C.
 struct DotInputs {
   const Format& a_format;
   const Format& b_format;
@@ -286,10 +290,39 @@ BITMMA_HD inline Fraction any_fraction(Random& random) {
   return random.once_in(2) ? Fraction::zero : Fraction::random;
 }
 
+BITMMA_HD inline void fill_zeros(const DotInputs& inputs, Random& random) {
+  for (Code& code : inputs.a) code = zero_code(inputs.a_format, random);
+  for (Code& code : inputs.b) code = zero_code(inputs.b_format, random);
+}
+
+/// C subnormal, a product of half the least result, and two products whose sum is some 20 bits
+/// smaller: (1 + u)² and −(1 + 2u), u being the last fraction bit. Where the sum is kept depends on
+/// the exponent that the datapath gives a subnormal C. A and B are normal where the formats allow.
+BITMMA_HD inline void fill_subnormal_c(const DotInputs& inputs, Random& random) {
+  fill_zeros(inputs, random);
+  const Format& accumulator = inputs.c_format;
+  const std::size_t k = inputs.a.size();
+  const std::size_t first = random.bits() % k;
+  const int least_result = least_exponent(accumulator);
+  const Code a_last = Code{1} << inputs.a_format.ignored_bits();
+  const Code b_last = Code{1} << inputs.b_format.ignored_bits();
+  set_product(inputs, random, first, least_result + random.between(-6, 4), Fraction::zero);
+  const std::size_t second = first ^ 1;
+  inputs.a[second] = (inputs.a[first] ^ inputs.a_format.sign_mask()) | 2 * a_last;
+  inputs.b[second] = inputs.b[first];
+  inputs.a[first] |= a_last;
+  inputs.b[first] |= b_last;
+  set_product(inputs, random, k > 4 ? (first + 4) % k : first ^ 2, least_result - 1,
+              Fraction::zero);
+  inputs.c = code_of_exponent(accumulator, random,
+                              random.between(least_result, accumulator.min_exponent() - 1));
+}
+
 /// Floors lie 5 to 7 below the accumulator's least normal exponent, and keep 23 to 25 bits: so
 /// terms 28 to 32 below that exponent are kept or dropped, which decides where one product is the
 /// least result or half of it.
 BITMMA_HD inline void fill_near_floor(const DotInputs& inputs, Random& random) {
+  if (random.once_in(3)) return fill_subnormal_c(inputs, random);
   const Format& accumulator = inputs.c_format;
   const int least_result = least_exponent(accumulator);
   const int small = accumulator.min_exponent() - random.between(27, 33);
@@ -337,7 +370,8 @@ BITMMA_HD inline Code numbered_code(const Format& format, std::uint64_t number) 
 
 BITMMA_HD inline void fill_exhaustive(const DotInputs& inputs, Random& random, Place place) {
   const Source c = place.round == 0 ? zero_code : finite_code;
-  fill_all(inputs, random, zero_code, zero_code, c);
+  fill_zeros(inputs, random);
+  inputs.c = c(inputs.c_format, random);
   const std::size_t k = place.k % inputs.a.size();
   inputs.a[k] = numbered_code(inputs.a_format, place.a);
   inputs.b[k] = numbered_code(inputs.b_format, place.b);
@@ -347,8 +381,7 @@ BITMMA_HD inline void fill_exhaustive(const DotInputs& inputs, Random& random, P
 /// some datapath keeps or the first that it loses: 13 or 23 to 25 places below. The products share
 /// a step where FP8 is lowered, too (k mod 4 in {0, 1}, and in {2, 3}).
 BITMMA_HD inline void fill_last_kept_bit(const DotInputs& inputs, Random& random, int exponent) {
-  for (Code& code : inputs.a) code = zero_code(inputs.a_format, random);
-  for (Code& code : inputs.b) code = zero_code(inputs.b_format, random);
+  fill_zeros(inputs, random);
   const std::size_t k = inputs.a.size();
   const std::size_t first = random.bits() % k;
   if (random.once_in(2)) {

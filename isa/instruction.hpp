@@ -34,6 +34,7 @@ struct Instruction {
   const Format* c = nullptr;
   int first_sm = 0;
   int last_sm = any_later_sm;
+  int first_cuda = 0;  ///< first toolkit whose ptxas accepts it: 1208 for CUDA 12.8; 0 for all
 
   constexpr const Format& format(Operand operand) const {
     switch (operand) {
@@ -146,14 +147,17 @@ constexpr std::optional<Instruction> parse_instruction(std::string_view text) {
 }
 
 /// A table row. A spelling that does not parse stops the compilation.
-consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = any_later_sm) {
+consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = any_later_sm,
+                                  int first_cuda = 0) {
   Instruction row = parse_instruction(ptx).value();
   row.first_sm = first_sm;
   row.last_sm = last_sm;
+  row.first_cuda = first_cuda;
   return row;
 }
 
-// Source: PTX ISA 8.7, "mma" and "wgmma.mma_async", and what ptxas 13.0 accepts for each target.
+// Source: PTX ISA 8.7, "mma" and "wgmma.mma_async", and what ptxas 13.0 accepts for each target;
+// ptxas 12.4 refuses the rows that are marked 1208 here.
 // m8n8k4 is accepted everywhere, but is a tensor instruction on sm_70 to sm_75 alone
 // (lowering.hpp).
 inline constexpr Instruction instruction_table[] = {
@@ -177,18 +181,18 @@ inline constexpr Instruction instruction_table[] = {
     instruction("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 80),
     instruction("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 80),
     instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 80),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e4m3.f16", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e4m3.f32", 89),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 89),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e4m3.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e4m3.f32", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16", 89, any_later_sm, 1208),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 89, any_later_sm, 1208),
     instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89),
     instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 89),
     instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89),
@@ -230,6 +234,7 @@ constexpr std::optional<Instruction> find_instruction(std::string_view text) {
     if (!detail::same_spelling(row, *wanted)) continue;
     wanted->first_sm = row.first_sm;
     wanted->last_sm = row.last_sm;
+    wanted->first_cuda = row.first_cuda;
     return wanted;
   }
   return std::nullopt;

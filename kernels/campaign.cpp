@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bitmma/kernels/device.hpp"
+#include "bitmma/kernels/digest.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
 #include "bitmma/kernels/measure.hpp"
 
@@ -31,8 +32,7 @@ class LineRun {
     slice_.tiles = std::min<std::uint64_t>(line_.tiles - line_.done(),
                                            tiles_of(execution_.instruction, part_outputs));
     if (line_.outputs == 0)
-      if (const std::optional<std::uint64_t> index = first_difference_on_host())
-        return mismatch(*index);
+      if (const std::optional<std::uint64_t> index = check_on_host()) return mismatch(*index);
     const SliceResult result = device_.run_slice(execution_, slice_);
     line_.outputs += result.outputs;
     line_.mismatches += result.mismatches;
@@ -46,16 +46,31 @@ class LineRun {
     return make_batch(execution_.instruction, slice_.family, slice_.seed, first_tile, tiles);
   }
 
-  /// The index among the part's outputs.
-  std::optional<std::uint64_t> first_difference_on_host() const {
-    const std::uint64_t tiles =
+  /// Emulates the part's first outputs on the host. Returns the index of the first difference; if
+  /// there is none, the digest shows whether the GPU makes the same operands as the host.
+  std::optional<std::uint64_t> check_on_host() const {
+    Slice first = slice_;
+    first.tiles =
         std::min<std::uint64_t>(slice_.tiles, tiles_of(execution_.instruction, host_outputs));
-    const Batch sample = batch(slice_.first_tile, tiles);
+    const Batch sample = batch(first.first_tile, first.tiles);
     const std::vector<Code> measured = device_.measure(sample, line_.a_source);
     const std::vector<Code> emulated = emulate(execution_, sample);
     const auto difference = std::ranges::mismatch(measured, emulated);
-    if (difference.in1 == measured.end()) return std::nullopt;
-    return static_cast<std::uint64_t>(difference.in1 - measured.begin());
+    if (difference.in1 != measured.end())
+      return static_cast<std::uint64_t>(difference.in1 - measured.begin());
+    if (device_.run_slice(execution_, first).digest != digest_of(measured))
+      throw DeviceError("GPU and host make different operands for " + line_.instruction + " " +
+                        line_.family);
+    return std::nullopt;
+  }
+
+  /// Of outputs from the slice's first tile on.
+  std::uint64_t digest_of(const std::vector<Code>& outputs) const {
+    const Instruction& row = execution_.instruction;
+    std::uint64_t number = slice_.first_tile * static_cast<std::uint64_t>(row.m * row.n);
+    std::uint64_t digest = 0;
+    for (const Code code : outputs) digest += output_digest(number++, code);
+    return digest;
   }
 
   /// Runs the instruction of the part's differing output again.

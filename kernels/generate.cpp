@@ -94,7 +94,7 @@ std::string_view bitmma::kernel_compiler_version() {
 }
 )";
 
-constexpr std::string_view table_row =
+constexpr std::string_view row_frame =
     R"(    {"@name", bitmma::ASource::@a_source, reinterpret_cast<const void*>(@kernel)},
 )";
 
@@ -229,9 +229,11 @@ std::string kernel(const Variant& variant) {
                      {"@body", wgmma ? wgmma_kernel_body(variant) : mma_kernel_body(variant)}});
 }
 
-std::vector<Variant> all_variants(const std::vector<int>& wgmma_n) {
+/// The kernels that a toolkit compiles, wgmma's at every given N.
+std::vector<Variant> all_variants(int cuda, const std::vector<int>& wgmma_n) {
   std::vector<Variant> variants;
   for (Instruction row : instruction_table) {
+    if (row.first_cuda > cuda) continue;
     if (row.family == Family::mma_sync) {
       variants.push_back({row});
       continue;
@@ -250,7 +252,7 @@ void print_source_file(std::ostream& out, const std::vector<Variant>& variants) 
   out << file_head;
   for (const Variant& variant : variants) {
     out << kernel(variant);
-    rows += substitute(table_row, {{"@name", short_name(variant.row)},
+    rows += substitute(row_frame, {{"@name", short_name(variant.row)},
                                    {"@a_source", shares_a(variant) ? "shared_memory" : "registers"},
                                    {"@kernel", kernel_name(variant)}});
   }
@@ -267,14 +269,28 @@ int parse_n(std::string_view text) {
   return n;
 }
 
+/// 1208 for CUDA 12.8.93.
+int parse_cuda(std::string_view text) {
+  int major = 0;
+  int minor = 0;
+  const char* end = text.data() + text.size();
+  const auto [dot, error] = std::from_chars(text.data(), end, major);
+  if (error != std::errc{} || dot == end || *dot != '.' ||
+      std::from_chars(dot + 1, end, minor).ec != std::errc{})
+    throw std::invalid_argument("expected a version such as 12.8.93, not " + std::string(text));
+  return 100 * major + minor;
+}
+
 }  // namespace
 }  // namespace bitmma
 
+/// bitmma_generate_kernels CUDA_VERSION [N…]
 int main(int argc, char** argv) {
   try {
+    const int cuda = bitmma::parse_cuda(argc > 1 ? argv[1] : "");
     std::vector<int> wgmma_n;
-    for (int i = 1; i < argc; ++i) wgmma_n.push_back(bitmma::parse_n(argv[i]));
-    bitmma::print_source_file(std::cout, bitmma::all_variants(wgmma_n));
+    for (int i = 2; i < argc; ++i) wgmma_n.push_back(bitmma::parse_n(argv[i]));
+    bitmma::print_source_file(std::cout, bitmma::all_variants(cuda, wgmma_n));
     return std::cout ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "bitmma_generate_kernels: " << error.what() << "\n";

@@ -12,6 +12,8 @@
 
 namespace bitmma {
 
+static_assert(std::ranges::min(instruction_table, {}, &Instruction::k).k == int{least_row});
+
 /// The tiles of one instruction, family and seed: a tile's operands depend on its number alone,
 /// whatever the number of threads, processes or machines. Values alone, so that it can be handed
 /// to a GPU.
@@ -77,10 +79,10 @@ BITMMA_HD inline void fill_line(const TileCases& cases, std::uint64_t tile, int 
 /// C of an element that no filling is matched with: the family's distribution of c.
 BITMMA_HD inline Code fill_addend(const TileCases& cases, std::uint64_t tile, int element) {
   Random random = detail::case_random(cases, tile, cases.fillings() + element);
-  Code a = 0;
-  Code b = 0;
+  Code a[least_row];
+  Code b[least_row];
   Code c = 0;
-  fill_inputs(cases.family, {cases.a, cases.b, cases.c, {&a, 1}, {&b, 1}, c}, random,
+  fill_inputs(cases.family, {cases.a, cases.b, cases.c, a, b, c}, random,
               detail::tile_place(cases, tile, 0));
   return c;
 }

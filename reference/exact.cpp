@@ -38,7 +38,7 @@ void ExactValue::normalise() {
     exponent_ = 0;
     return;
   }
-  const unsigned zeros = lsb(significand_);
+  const auto zeros = static_cast<unsigned>(lsb(significand_));
   if (zeros == 0) return;
   significand_ >>= zeros;
   exponent_ += static_cast<int>(zeros);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bitmma/apps/verify_report.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/tests/apps/program.hpp"
 #include "bitmma/tests/kernels/emulated_campaign.hpp"
@@ -69,6 +70,41 @@ TEST_CASE("verify: --merge --json has the totals, the gaps and the overlaps") {
   CHECK(part["gaps"][0]["instr"] == "m8n8k4.f16.f16.f16.f16");
   CHECK(part["overlaps"][0]["files"] == nlohmann::json{"part1.txt", "part1.txt"});
   CHECK(part["overlaps"][0]["contradicts"] == false);
+}
+
+/// The mismatch of a campaign whose device gets every last bit wrong.
+Mismatch found_mismatch(Record& record) {
+  const CampaignDevice device =
+      emulated_device(*find_target("sm_90"), [](const Batch&, std::vector<Code>& d) {
+        for (Code& code : d) code ^= 1;
+      });
+  return run_campaign(record, device, [](const RecordLine&) { return true; }).value();
+}
+
+TEST_CASE("verify: a mismatch is shown with its replay, its case and its explanation") {
+  Record record = small_record({9, 2000, {}});
+  const Mismatch mismatch = found_mismatch(record);
+  const std::string text = mismatch_text(mismatch, 9);
+  const std::string replay =
+      "bitmma verify --instr m8n8k4.f16.f16.f16.f16 --a-from registers --family ties --seed 9 "
+      "--tile 0";
+  CHECK(text.starts_with(
+      "MISMATCH m8n8k4.f16.f16.f16.f16 registers ties, tile 0, row 0, column 0: GPU 0x"));
+  CHECK(text.find(replay + "\n") != std::string::npos);
+  CHECK(text.find("correctly rounded") != std::string::npos);
+
+  const std::size_t start = text.find("explain --case");
+  REQUIRE(start != std::string::npos);
+  const std::string explained =
+      output_of(Program(), text.substr(start, text.find('\n', start) - start));
+  CHECK(explained.find(", DIFFERENT") != std::string::npos);
+
+  const auto json = nlohmann::json::parse(record_json(record, mismatch))["first_mismatch"];
+  CHECK(json["replay"] == replay);
+  CHECK(json["tile"] == 0);
+  CHECK(json["gpu"] != json["emulator"]);
+  CHECK(json["explanation"]["result"] == json["emulator"]);
+  CHECK(nlohmann::json::parse(record_json(record, std::nullopt))["first_mismatch"].is_null());
 }
 
 TEST_CASE("verify: a mismatch in a merged record exits 1") {

@@ -119,13 +119,24 @@ TEST_CASE("the label hardware stands on a record of every kernel and every famil
 }
 
 TEST_CASE("every record is complete, without a mismatch") {
-  for (const std::string name : {"campaign.txt", "campaign_every_n.txt", "digests.txt"}) {
+  for (const std::string name :
+       {"campaign.txt", "digests.txt", "every_n_any_bits.txt", "every_n_normal.txt"}) {
     CAPTURE(name);
     const Record record = read("tests/vectors/sm_90/" + name);
     CHECK_FALSE(record.lines.empty());
     CHECK(std::ranges::all_of(record.lines, &RecordLine::is_complete));
     for (const RecordLine& line : record.lines) CHECK(line.mismatches == 0);
   }
+}
+
+TEST_CASE("wgmma was measured at every N, with A from both places") {
+  std::set<std::string> kernels;
+  for (const RecordLine& line : read("tests/vectors/sm_90/every_n_normal.txt").lines)
+    kernels.insert(line.instruction + std::string(a_source_name(line.a_source)));
+  for (Instruction row : instruction_table)
+    for (row.n = 8; row.family == Family::wgmma && row.n <= 256; row.n += 8)
+      for (const ASource a_source : {ASource::registers, ASource::shared_memory})
+        CHECK(kernels.contains(short_name(row) + std::string(a_source_name(a_source))));
 }
 
 TEST_CASE("the emulator returns what the GPU did for every kernel and family, by its digests") {
