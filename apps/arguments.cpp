@@ -93,11 +93,21 @@ Instruction instruction_argument(std::string_view text) {
   return *row;
 }
 
-Execution execution_argument(std::string_view arch, std::string_view instr) {
+int cuda_argument(std::string_view text) {
+  if (text.empty()) return newest_cuda;
+  const std::optional<int> cuda = parse_cuda(text);
+  if (!cuda) throw UsageError(fmt::format("--cuda {}: choose a version such as 12.6", text));
+  return *cuda;
+}
+
+Execution execution_argument(std::string_view arch, std::string_view instr, int cuda) {
   const Target& target = target_argument(arch);
   const Instruction row = instruction_argument(instr);
   if (!row.runs_on(target)) throw UsageError(absent_message(row, target));
-  return resolve(row, target);
+  if (row.first_cuda > cuda)
+    throw UsageError(fmt::format("{} needs CUDA {}.{} or later", short_name(row),
+                                 row.first_cuda / 100, row.first_cuda % 100));
+  return resolve(row, target, cuda);
 }
 
 }  // namespace bitmma

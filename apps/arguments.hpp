@@ -16,9 +16,12 @@ const Target& target_argument(std::string_view text);
 
 Instruction instruction_argument(std::string_view text);
 
+/// A toolkit's version: 1206 for "12.6". An empty text is the newest.
+int cuda_argument(std::string_view text);
+
 /// The instruction on the target. Also throws if the target does not have the instruction, naming
-/// the nearest one that it has.
-Execution execution_argument(std::string_view arch, std::string_view instr);
+/// the nearest one that it has, or if the toolkit does not know it.
+Execution execution_argument(std::string_view arch, std::string_view instr, int cuda = newest_cuda);
 
 /// A check for CLI11 of an option that counts from 0: what is wrong with the text, or nothing.
 /// Accepts decimal digits alone, where CLI11's own conversion also takes -1 (as 2^64 - 1) and 010

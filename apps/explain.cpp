@@ -79,7 +79,7 @@ void check_step(const Options& options, const Explanation& explanation) {
 Explanation explain_files(const Options& options) {
   if (options.arch.empty() || options.instr.empty() || options.a.empty() || options.b.empty())
     throw UsageError("explain: give --arch, --instr, A.npy and B.npy, or --case");
-  const Execution execution = execution_argument(options.arch, options.instr);
+  const Execution execution = execution_of(options);
   const Operands operands = read_operands(options, execution.instruction);
   Element element = options.element.empty() ? element_of_rows(options, operands)
                                             : element_of_product(options, operands);
@@ -96,9 +96,10 @@ DotCase case_argument(const std::string& line) {
   }
 }
 
-Explanation explain_case(const std::string& line) {
-  DotCase dot = case_argument(line);
-  const Execution execution = execution_argument(dot.target->name, short_name(dot.row));
+Explanation explain_case(const Options& options) {
+  DotCase dot = case_argument(options.dot_case);
+  const Execution execution =
+      execution_argument(dot.target->name, short_name(dot.row), cuda_argument(options.cuda));
   Explanation explanation =
       explain(execution, *dot.target, std::move(dot.a), std::move(dot.b), dot.c);
   explanation.measured = dot.d;
@@ -107,7 +108,7 @@ Explanation explain_case(const std::string& line) {
 
 void run(const Options& options) {
   const Explanation explanation =
-      options.dot_case.empty() ? explain_files(options) : explain_case(options.dot_case);
+      options.dot_case.empty() ? explain_files(options) : explain_case(options);
   check_step(options, explanation);
   if (options.json)
     fmt::print("{}\n", explanation_json(explanation));
@@ -125,7 +126,7 @@ void add_explain(CLI::App& app) {
       "A and B (rows, k), C (rows), as for dot; with --element (m, k), (k, n), (m, n), as for mma\n"
       "example: bitmma explain --arch sm_90 --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy c.npy "
       "--row 3");
-  add_arch_option(*command, *options);
+  add_target_options(*command, *options);
   add_operand_options(*command, *options);
   CLI::Option* row =
       command->add_option("--row", options->row, "which row, from 0")->check(whole_number_error);

@@ -38,7 +38,7 @@ void write_new_file(const fs::path& path, std::initializer_list<std::string_view
   std::FILE* const file = std::fopen(path.c_str(), "wbx");
   if (file == nullptr) refuse_folder(errno);
   const bool is_written = std::ranges::all_of(parts, [file](std::string_view part) {
-    return std::fwrite(part.data(), 1, part.size(), file) == part.size();
+    return part.empty() || std::fwrite(part.data(), 1, part.size(), file) == part.size();
   });
   int error = is_written ? 0 : errno;
   if (std::fclose(file) != 0 && error == 0) error = errno;

@@ -7,8 +7,15 @@
 
 namespace bitmma {
 
-void add_arch_option(CLI::App& command, OperandOptions& options) {
+void add_target_options(CLI::App& command, OperandOptions& options) {
   command.add_option("--arch", options.arch, "target: " + target_names())->required();
+  command.add_option("--cuda", options.cuda,
+                     "toolkit that compiles the instruction, such as 12.6; the newest if absent "
+                     "(FP8 on sm_90 became another sequence with 12.8)");
+}
+
+Execution execution_of(const OperandOptions& options) {
+  return execution_argument(options.arch, options.instr, cuda_argument(options.cuda));
 }
 
 void add_operand_options(CLI::App& command, OperandOptions& options) {

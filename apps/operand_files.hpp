@@ -13,6 +13,7 @@ namespace bitmma {
 /// The arguments that dot, mma, explain and run share.
 struct OperandOptions {
   std::string arch;  ///< not of run, which takes the GPU's
+  std::string cuda;  ///< not of run either
   std::string instr;
   std::string a;
   std::string b;
@@ -20,7 +21,8 @@ struct OperandOptions {
   std::string round;
 };
 
-void add_arch_option(CLI::App& command, OperandOptions& options);
+/// --arch and --cuda
+void add_target_options(CLI::App& command, OperandOptions& options);
 void add_operand_options(CLI::App& command, OperandOptions& options);
 
 /// A's, B's and C's codes, in the formats of the instruction.
@@ -29,6 +31,9 @@ struct Operands {
   NpyArray b;
   std::optional<NpyArray> c;
 };
+
+/// The instruction that the options name. Throws UsageError.
+Execution execution_of(const OperandOptions& options);
 
 /// Reads the files. Throws UsageError.
 Operands read_operands(const OperandOptions& options, const Instruction& row);

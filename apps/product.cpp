@@ -94,7 +94,7 @@ class ExactResult {
 };
 
 void run_dot(const Options& options) {
-  const Execution execution = execution_argument(options.arch, options.instr);
+  const Execution execution = execution_of(options);
   check_outputs(options);
   const Operands operands = read_operands(options, execution.instruction);
   const auto [rows, k] = rows_shape(options, operands);
@@ -119,7 +119,7 @@ void run_dot(const Options& options) {
 }
 
 void run_mma(const Options& options) {
-  const Execution execution = execution_argument(options.arch, options.instr);
+  const Execution execution = execution_of(options);
   check_outputs(options);
   const Operands operands = read_operands(options, execution.instruction);
   const BatchShape shape = batch_shape(options, operands);
@@ -156,7 +156,7 @@ CLI::App* add_product(CLI::App& app, const std::string& name, const std::string&
                       void (*run)(const Options&)) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(name, description);
-  add_arch_option(*command, *options);
+  add_target_options(*command, *options);
   add_operand_options(*command, *options);
   command->add_option("-o,--output", options->output, "D.npy, the result")->required();
   command->add_option("--exact", options->exact,

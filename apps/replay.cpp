@@ -37,8 +37,8 @@ void replay(const std::filesystem::path& folder, ReplayedFolder& replayed) {
   const Execution execution = execution_argument(replayed.arch, replayed.instr);
   const Instruction& row = execution.instruction;
   const auto file = [&](const char* name) { return (folder / name).string(); };
-  const OperandOptions options{replayed.arch, replayed.instr, file("a.npy"),
-                               file("b.npy"), file("c.npy"),  ""};
+  const OperandOptions options{replayed.arch, "", replayed.instr, file("a.npy"), file("b.npy"),
+                               file("c.npy"), ""};
   const Operands operands = read_operands(options, row);
   const auto [rows, k] = rows_shape(options, operands);
   check_chain(row, k);

@@ -96,7 +96,7 @@ Json cases_json(const Record& record) {
 
 Explanation explanation_of(const Mismatch& mismatch) {
   const DotCase& dot = mismatch.dot;
-  return explain(resolve(dot.row, *dot.target), *dot.target, dot.a, dot.b, dot.c);
+  return explain(resolve(dot.row, *dot.target, mismatch.cuda), *dot.target, dot.a, dot.b, dot.c);
 }
 
 Json mismatch_json(const Mismatch& mismatch, std::uint64_t seed) {
@@ -187,12 +187,12 @@ std::string mismatch_text(const Mismatch& mismatch, std::uint64_t seed) {
   return fmt::format(
       "MISMATCH {} {} {}, tile {}, row {}, column {}: GPU {}, emulator {}{}\n\n"
       "on this GPU again:   {}\n"
-      "on any machine:      bitmma explain --case \"{}\"\n\n{}",
+      "on any machine:      bitmma explain --cuda {}.{} --case \"{}\"\n\n{}",
       mismatch.line.instruction, a_source_name(mismatch.line.a_source), mismatch.line.family,
       mismatch.tile + static_cast<std::uint64_t>(mismatch.block), mismatch.row, mismatch.column,
       hex_text(*dot.row.d, returned), hex_text(*dot.row.d, mismatch.emulated),
       returned == mismatch.emulated ? "; the GPU's second run agreed, so its first one erred" : "",
-      replay_command(mismatch, seed), case_line(dot),
+      replay_command(mismatch, seed), mismatch.cuda / 100, mismatch.cuda % 100, case_line(dot),
       explanation_text(explanation_of(mismatch), std::nullopt));
 }
 

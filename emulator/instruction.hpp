@@ -41,14 +41,14 @@ struct Execution {
   ElementProgram program;
 };
 
-/// Requires row.runs_on(target).
-constexpr Execution resolve(const Instruction& row, const Target& target) {
+/// The instruction as the toolkit compiles it for the target. Requires row.runs_on(target).
+constexpr Execution resolve(const Instruction& row, const Target& target, int cuda = newest_cuda) {
   Execution execution{row, {}};
   ElementProgram& program = execution.program;
   program.k = row.k;
   program.a = *row.a;
   program.b = *row.b;
-  for (const Operation& operation : lowered_program(row, target)) {
+  for (const Operation& operation : lowered_program(row, target, cuda)) {
     program.operations[program.operation_count++] = operation;
     if (operation.opcode != Opcode::mma || program.step_products != 0) continue;
     const Format& a = operation.as_f16 ? f16 : *row.a;

@@ -2,8 +2,10 @@
 /// the sequence that the compiler emits. Programs are data; the emulator interprets them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +94,12 @@ inline constexpr Operation fp8_as_f16_f32[] = {
     mma_as_f16(2, 2, 0b1100),
     fadd(2, c_slot, 2),
 };
+inline constexpr Operation fp8_as_f16_f32_apart[] = {
+    mma_as_f16(2, zero_slot, 0b0011),
+    mma_as_f16(3, zero_slot, 0b1100),
+    fadd(2, 2, 3),
+    fadd(2, c_slot, 2),
+};
 inline constexpr Operation fp8_as_f16_f16[] = {
     mma_as_f16(2, zero_slot, 0b0011),
     mma_as_f16(2, 2, 0b1100),
@@ -100,8 +108,22 @@ inline constexpr Operation fp8_as_f16_f16[] = {
 
 }  // namespace program
 
-/// One row: on these targets, instructions of this m, operand class and accumulator types run as
-/// the program. Instructions without a row are native.
+/// A version of the CUDA toolkit, whose ptxas chooses the machine code: 1208 for CUDA 12.8.
+inline constexpr int newest_cuda = 1300;  ///< whose machine code was read
+
+/// 1208 for "12.8" and for "12.8.93"; empty for a text that is no version.
+constexpr std::optional<int> parse_cuda(std::string_view text) {
+  const int major = detail::take_number(text);
+  if (major < 0 || !detail::take_prefix(text, ".")) return std::nullopt;
+  const bool zero = detail::take_prefix(text, "0");
+  const int minor = zero ? 0 : detail::take_number(text);
+  if (minor < 0 || minor > 99 || (!text.empty() && text.front() != '.')) return std::nullopt;
+  return 100 * major + minor;
+}
+
+/// One row: on these targets and up to that toolkit, instructions of this m, operand class and
+/// accumulator types run as the program. The first row that fits stands; instructions without one
+/// are native.
 struct Lowering {
   int first_sm;
   int last_sm;
@@ -110,25 +132,30 @@ struct Lowering {
   const Format* d;
   const Format* c;
   std::span<const Operation> program;
+  int last_cuda = newest_cuda;
 };
 
-// Source: SASS of ptxas 13.0 for sm_80 to sm_120. The arithmetic was checked on an H200 (sm_90)
-// and against the B200 vectors (sm_100, FP8).
+// Source: SASS of ptxas 13.0 for sm_80 to sm_120, and of 12.4, 12.5, 12.6, 12.8 and 12.9 for FP8 on
+// sm_90: from 12.8 on the second half continues the first one's sum, before that both start from
+// zero. The arithmetic was checked on an H200 (sm_90) and against the B200 vectors (sm_100, FP8).
 inline constexpr Lowering lowering_table[] = {
     {80, any_later_sm, 8, OperandClass::half, &f32, &f32, program::ffma_chain},
     {80, any_later_sm, 8, OperandClass::half, &f32, &f16, program::ffma_chain_c_f16},
     {80, any_later_sm, 8, OperandClass::half, &f16, &f16, program::product_pairs},
     // RTX Blackwell (sm_120) has FP8 tensor cores for mma.sync again.
+    {90, 90, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32_apart, 1206},
     {90, 119, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32},
     {90, 119, 16, OperandClass::fp8, &f16, &f16, program::fp8_as_f16_f16},
 };
 
-/// The operations that the instruction runs as on the target. Requires row.runs_on(target).
-constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target) {
+/// The operations that the instruction runs as on the target, compiled by that toolkit; one newer
+/// than the newest counts as that. Requires row.runs_on(target).
+constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target,
+                                                     int cuda = newest_cuda) {
   for (const Lowering& lowering : lowering_table)
     if (lowering.first_sm <= target.sm && target.sm <= lowering.last_sm && lowering.m == row.m &&
         lowering.operands == operand_class(*row.a) && *lowering.d == *row.d &&
-        *lowering.c == *row.c)
+        *lowering.c == *row.c && std::min(cuda, newest_cuda) <= lowering.last_cuda)
       return lowering.program;
   return program::native;
 }
@@ -202,9 +229,10 @@ inline std::string machine_name(const Instruction& row, const Operation& operati
 }
 
 /// The machine instructions that the instruction becomes on the target, in order.
-inline std::vector<std::string> machine_code(const Instruction& row, const Target& target) {
+inline std::vector<std::string> machine_code(const Instruction& row, const Target& target,
+                                             int cuda = newest_cuda) {
   std::vector<std::string> names;
-  for (const Operation& operation : lowered_program(row, target))
+  for (const Operation& operation : lowered_program(row, target, cuda))
     names.push_back(machine_name(row, operation));
   return names;
 }

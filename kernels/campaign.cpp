@@ -22,7 +22,8 @@ class LineRun {
   LineRun(RecordLine& line, const Record& record, const CampaignDevice& device)
       : line_(line),
         target_(*find_target(record.provenance.target)),
-        execution_(resolve(find_instruction(line.instruction).value(), target_)),
+        cuda_(parse_cuda(record.provenance.nvcc).value()),
+        execution_(resolve(find_instruction(line.instruction).value(), target_, cuda_)),
         device_(device),
         slice_{line.a_source, find_family(line.family).value(), record.cases.seed, 0, 0} {}
 
@@ -88,6 +89,7 @@ class LineRun {
             static_cast<int>(index / elements),
             in_tile / row.n,
             in_tile % row.n,
+            cuda_,
             {row,
              &target_,
              {element.a, element.a + row.k},
@@ -99,6 +101,7 @@ class LineRun {
 
   RecordLine& line_;
   const Target& target_;
+  int cuda_;
   Execution execution_;
   const CampaignDevice& device_;
   Slice slice_;

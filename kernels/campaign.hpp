@@ -27,6 +27,7 @@ struct Mismatch {
   int block;           ///< of that instruction's tiles
   int row;             ///< in the tile
   int column;
+  int cuda;     ///< version of the toolkit that compiled the kernels (lowering.hpp)
   DotCase dot;  ///< its operands, and as d what the GPU returned when it ran again
   Code emulated;
 };

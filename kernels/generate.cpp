@@ -1,12 +1,13 @@
 /// Prints a CUDA source file with one kernel for each row of the instruction table, for wgmma one
 /// for each given N and each place of A, and the table that finds them.
 ///
-///     bitmma_generate_kernels N… > instruction_kernels.cu
+///     bitmma_generate_kernels CUDA_VERSION N… > instruction_kernels.cu
 
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "bitmma/isa/instruction.hpp"
+#include "bitmma/isa/lowering.hpp"
 #include "bitmma/kernels/operand_layout.hpp"
 
 namespace bitmma {
@@ -269,28 +271,16 @@ int parse_n(std::string_view text) {
   return n;
 }
 
-/// 1208 for CUDA 12.8.93.
-int parse_cuda(std::string_view text) {
-  int major = 0;
-  int minor = 0;
-  const char* end = text.data() + text.size();
-  const auto [dot, error] = std::from_chars(text.data(), end, major);
-  if (error != std::errc{} || dot == end || *dot != '.' ||
-      std::from_chars(dot + 1, end, minor).ec != std::errc{})
-    throw std::invalid_argument("expected a version such as 12.8.93, not " + std::string(text));
-  return 100 * major + minor;
-}
-
 }  // namespace
 }  // namespace bitmma
 
-/// bitmma_generate_kernels CUDA_VERSION [N…]
 int main(int argc, char** argv) {
   try {
-    const int cuda = bitmma::parse_cuda(argc > 1 ? argv[1] : "");
+    const std::optional<int> cuda = bitmma::parse_cuda(argc > 1 ? argv[1] : "");
+    if (!cuda) throw std::invalid_argument("the first argument is no version such as 13.0.88");
     std::vector<int> wgmma_n;
     for (int i = 2; i < argc; ++i) wgmma_n.push_back(bitmma::parse_n(argv[i]));
-    bitmma::print_source_file(std::cout, bitmma::all_variants(cuda, wgmma_n));
+    bitmma::print_source_file(std::cout, bitmma::all_variants(*cuda, wgmma_n));
     return std::cout ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "bitmma_generate_kernels: " << error.what() << "\n";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "bitmma/isa/lowering.hpp"
 #include "bitmma/kernels/batch.hpp"
 
 namespace bitmma {
@@ -197,6 +198,10 @@ Record read_record(std::istream& in) {
   reader.expect(std::string(first_line));
   for (const ProvenanceField& field : provenance_fields)
     record.provenance.*field.value = reader.expect("# " + std::string(field.name) + ": ");
+  if (!find_target(record.provenance.target))
+    reader.fail("the target " + record.provenance.target + " is unknown");
+  if (!parse_cuda(record.provenance.nvcc))
+    reader.fail("nvcc " + record.provenance.nvcc + " is no version such as 13.0.88");
   record.cases.seed = reader.expect_number("# seed: ");
   record.cases.count = reader.expect_number("# count: ");
   record.cases.shard = parse_shard(reader.expect("# shard: "));

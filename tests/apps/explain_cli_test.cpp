@@ -301,3 +301,41 @@ TEST_CASE("explain refuses rows and steps that there are not") {
   check_refused(program, "explain --arch sm_70 --instr m8n8k4.f32.f16.f16.f32 a.npy b.npy --step 0",
                 "--step 0: choose 1 to 1");
 }
+
+TEST_CASE("explain --case explains a recorded element and compares what was measured") {
+  const Program program;
+  const std::string dot = "m8n8k4.f32.f16.f16.f32 sm_90 3c00 0000 0000 0000 3c00 0000 0000 0000 ";
+  const auto explained = [&](const std::string& rest) {
+    return output_of(program, "explain --case '" + dot + rest + "'");
+  };
+  CHECK(explained("3f800000 40000000").find("measured on a GPU: 0x40000000 = 2, equal") !=
+        std::string::npos);
+  CHECK(explained("3f800000 40000001").find("DIFFERENT") != std::string::npos);
+  CHECK(explained("3f800000").find("measured") == std::string::npos);
+  check_refused(program, "explain --case '" + dot + "'", "--case: 8 codes");
+  check_refused(program, "explain --case 'm16n8k16.f32.f16.f16.f32 sm_70 0'", "--case: 1 codes");
+  check_refused(program, "explain", "explain: give --arch, --instr, A.npy and B.npy, or --case");
+  check_refused(program, "explain --arch sm_90 --case '" + dot + "3f800000'", "--arch");
+}
+
+TEST_CASE("explain --cuda: FP8 on Hopper is another sequence before CUDA 12.8") {
+  const Program program;
+  // 2^16 at k = 0 in the first half, 3 · 2^-9 or three quarters of an ulp of it at k = 2 in the
+  // second: cut off where the second half continues the first one's sum, rounded up by an FADD.
+  std::string a, b;
+  for (int k = 0; k < 32; ++k) {
+    a += k == 0 ? "78 " : k == 2 ? "3c " : "00 ";
+    b += k == 0 ? "78 " : k == 2 ? "02 " : "00 ";
+  }
+  const std::string dot =
+      "explain --case 'm16n8k32.f32.e4m3.e4m3.f32 sm_90 " + a + b + "00000000' --cuda ";
+  const std::string newer = output_of(program, dot + "12.8");
+  const std::string older = output_of(program, dot + "12.6");
+  CHECK(newer.find("\nd      0x47800000") != std::string::npos);
+  CHECK(older.find("\nd      0x47800001") != std::string::npos);
+  CHECK(output_of(program, dot + "13.5") == output_of(program, dot + "13.0"));
+  check_refused(program, dot + "twelve", "--cuda twelve: choose a version such as 12.6");
+  check_refused(program,
+                "dot --arch sm_90 --cuda 12.4 --instr m16n8k16.f32.e4m3.e4m3.f32 a.npy b.npy -o d",
+                "needs CUDA 12.8 or later");
+}

@@ -93,7 +93,7 @@ TEST_CASE("verify: a mismatch is shown with its replay, its case and its explana
   CHECK(text.find(replay + "\n") != std::string::npos);
   CHECK(text.find("correctly rounded") != std::string::npos);
 
-  const std::size_t start = text.find("explain --case");
+  const std::size_t start = text.find("explain --cuda 13.0 --case");
   REQUIRE(start != std::string::npos);
   const std::string explained =
       output_of(Program(), text.substr(start, text.find('\n', start) - start));
