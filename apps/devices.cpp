@@ -52,8 +52,10 @@ std::string target_text(const Target& target, std::span<const CampaignKernel> ke
     table.add({short_name(row), is_native(row, target) ? "native" : "lowered",
                kernels_text(row, kernels)});
   }
-  return fmt::format("\n{} ({}): {} instructions native, {} lowered to others\n\n{}", target.name,
-                     architecture_name(target.architecture), native, lowered, table.text());
+  const std::size_t absent = std::size(instruction_table) - native - lowered;
+  return fmt::format("\n{} ({}): {} instructions native, {} lowered to others, {} absent\n\n{}",
+                     target.name, architecture_name(target.architecture), native, lowered, absent,
+                     table.text());
 }
 
 const Target* target_of(const DeviceInfo& device) {
@@ -88,7 +90,7 @@ Json device_json(std::size_t index, const DeviceInfo& device,
 
 std::string devices_text(std::span<const DeviceInfo> devices,
                          std::span<const CampaignKernel> kernels) {
-  Table table({"GPU", "name", "capability", "target", "driver", "CUDA"});
+  Table table({"GPU", "name", "capability", "target", "driver", "CUDA", "nvcc"});
   std::set<const Target*> targets;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceInfo& device = devices[i];
@@ -96,7 +98,7 @@ std::string devices_text(std::span<const DeviceInfo> devices,
     if (target != nullptr) targets.insert(target);
     table.add({std::to_string(i), device.name, fmt::format("{}.{}", device.sm / 10, device.sm % 10),
                target == nullptr ? "unknown" : std::string(target->name), device.driver,
-               device.runtime});
+               device.runtime, std::string(kernel_compiler_version())});
   }
   std::string text = table.text();
   for (const Target* target : targets) text += target_text(*target, kernels);
@@ -116,7 +118,8 @@ void add_devices(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "devices",
       "The CUDA devices of this machine, what they run natively, and which kernels this\n"
-      "build has for them; exit status 2 without a device");
+      "build has for them; exit status 2 without a device\n"
+      "example: bitmma devices --json");
   command->add_flag("--json", *json, "an array of objects");
   command->callback([json] {
     const std::vector<DeviceInfo> found = cuda_devices();

@@ -9,8 +9,8 @@
 
 namespace bitmma {
 
-/// A line for each device; for each target among them a table of the instructions, how they run
-/// there, and their kernels.
+/// A line for each device; for each target among them how many instructions are native, lowered or
+/// absent there, and a table of those it runs: how, and with which of the kernels.
 std::string devices_text(std::span<const DeviceInfo> devices,
                          std::span<const CampaignKernel> kernels);
 

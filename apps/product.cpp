@@ -21,26 +21,8 @@ struct Options : OperandOptions {
   std::string exact;
 };
 
-/// Rows of output between two looks at the clock, at least one.
-std::size_t rows_at_a_time(std::size_t multiply_adds_a_row) {
-  constexpr std::size_t multiply_adds = 10'000'000;
-  return std::max<std::size_t>(1, multiply_adds / std::max<std::size_t>(1, multiply_adds_a_row));
-}
-
-/// The least multiple of `factor` that is not below the count.
-std::size_t round_up(std::size_t count, std::size_t factor) {
-  return (count + factor - 1) / factor * factor;
-}
-
-/// Calls part(first row, rows) for all rows in turn.
-template <class Part>
-void in_parts(std::size_t rows, std::size_t part_rows, Progress& progress, Part part) {
-  for (std::size_t first = 0; first < rows; first += part_rows) {
-    const std::size_t count = std::min(part_rows, rows - first);
-    part(first, count);
-    progress.advance(count);
-  }
-}
+/// Multiply-adds between two looks at the clock.
+constexpr std::size_t part_work = 10'000'000;
 
 void check_outputs(const Options& options) {
   check_writable(options.output);
@@ -104,7 +86,7 @@ void run_dot(const Options& options) {
   ExactResult exact(options, execution.instruction, {rows});
   Progress progress(rows, "rows");
   // A row is one thread's work.
-  const std::size_t part_rows = round_up(rows_at_a_time(k), thread_count());
+  const std::size_t part_rows = part_size(part_work, k, thread_count());
   in_parts(rows, part_rows, progress, [&, k = k](std::size_t first, std::size_t count) {
     const MatrixView a = matrix_view(operands.a, first * k, k);
     const MatrixView b = matrix_view(operands.b, first * k, k);
@@ -135,7 +117,7 @@ void run_mma(const Options& options) {
   for (std::size_t index = 0; index < products; ++index) {
     const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);
     if (index == 0 || operands.b.shape.size() == 3) columns = gather_columns(b, k, n);
-    in_parts(m, rows_at_a_time(n * k), progress,
+    in_parts(m, part_size(part_work, n * k, 1), progress,
              [&, index, n = n, k = k, m = m](std::size_t first, std::size_t count) {
                const std::size_t c_offset = operands.c ? batch_offset(*operands.c, index) : 0;
                const MatrixView a =

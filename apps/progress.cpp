@@ -49,4 +49,9 @@ void Progress::show(double elapsed) {
   line_open_ = terminal_;
 }
 
+std::size_t part_size(std::size_t work, std::size_t row_work, std::size_t whole) {
+  const std::size_t whole_work = std::max<std::size_t>(1, row_work * whole);
+  return std::max<std::size_t>(1, work / whole_work) * whole;
+}
+
 }  // namespace bitmma

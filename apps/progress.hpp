@@ -1,7 +1,9 @@
 /// How far a long run is.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,5 +39,18 @@ class Progress {
   bool terminal_;
   bool line_open_ = false;
 };
+
+/// Rows of one part of a long run: a multiple of `whole`, as many as do that work, at least one.
+std::size_t part_size(std::size_t work, std::size_t row_work, std::size_t whole);
+
+/// Calls part(first row, rows) for all rows in turn.
+template <class Part>
+void in_parts(std::size_t rows, std::size_t part_rows, Progress& progress, Part part) {
+  for (std::size_t first = 0; first < rows; first += part_rows) {
+    const std::size_t count = std::min(part_rows, rows - first);
+    part(first, count);
+    progress.advance(count);
+  }
+}
 
 }  // namespace bitmma

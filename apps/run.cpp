@@ -27,11 +27,12 @@ CampaignKernel chosen_kernel(const Options& options, const Target& target) {
                           [](const CampaignKernel& kernel) { return kernel.row.n; });
 }
 
-/// Rows of the result that one part of a long run computes: whole tiles, at least one.
-std::size_t part_rows(std::size_t tile_rows, std::size_t codes_a_row) {
-  constexpr std::size_t codes = std::size_t{1} << 22;
-  return std::max<std::size_t>(1, codes / std::max<std::size_t>(1, codes_a_row * tile_rows)) *
-         tile_rows;
+/// Multiply-adds between two looks at the clock.
+constexpr std::size_t part_work = std::size_t{1} << 29;
+
+/// An extent of the operands that an instruction works on, though it may be shorter.
+std::size_t at_least(int tile, std::size_t extent) {
+  return std::max(static_cast<std::size_t>(tile), extent);
 }
 
 void run_rows(const Options& options, const CampaignKernel& kernel, const RunBatch& run) {
@@ -41,15 +42,14 @@ void run_rows(const Options& options, const CampaignKernel& kernel, const RunBat
   check_chain(row, k);
   Result result(*row.d, {rows});
   Progress progress(rows, "rows");
-  const std::size_t part =
-      part_rows(static_cast<std::size_t>(std::min(row.m, row.n)), static_cast<std::size_t>(row.m));
-  for (std::size_t first = 0; first < rows; first += part) {
-    const std::size_t count = std::min(part, rows - first);
+  const auto diagonal = static_cast<std::size_t>(std::min(row.m, row.n));
+  const auto beside = static_cast<std::size_t>(std::max(row.m, row.n));
+  const std::size_t part = part_size(part_work, beside * at_least(row.k, k), diagonal);
+  in_parts(rows, part, progress, [&, k = k](std::size_t first, std::size_t count) {
     result.store(
         first, tiled_rows(row, count, k, matrix_view(operands.a, first * k, k),
                           matrix_view(operands.b, first * k, k), c_view(operands, first, 1), run));
-    progress.advance(count);
-  }
+  });
   result.write(options.output);
 }
 
@@ -62,19 +62,17 @@ void run_product(const Options& options, const CampaignKernel& kernel, const Run
   Result result(*row.d, shape.d_shape());
   const std::size_t products = m == 0 || n == 0 ? 0 : shape.batch;
   Progress progress(products * m, "rows");
-  const std::size_t part = part_rows(static_cast<std::size_t>(row.m), n);
+  const std::size_t part = part_size(part_work, at_least(row.n, n) * at_least(row.k, k),
+                                     static_cast<std::size_t>(row.m));
   for (std::size_t index = 0; index < products; ++index)
-    for (std::size_t first = 0; first < m; first += part) {
-      const std::size_t count = std::min(part, m - first);
-      const std::size_t c_first = operands.c ? batch_offset(*operands.c, index) : 0;
-      result.store(
-          (index * m + first) * n,
-          tiled_product(row, {count, n, k},
-                        matrix_view(operands.a, batch_offset(operands.a, index) + first * k, k),
-                        matrix_view(operands.b, batch_offset(operands.b, index), n),
-                        c_view(operands, c_first + first * n, n), run));
-      progress.advance(count);
-    }
+    in_parts(m, part, progress, [&, m = m, n = n, k = k](std::size_t first, std::size_t count) {
+      const std::size_t a_first = batch_offset(operands.a, index) + first * k;
+      const std::size_t c_first = operands.c ? batch_offset(*operands.c, index) + first * n : 0;
+      const MatrixView b = matrix_view(operands.b, batch_offset(operands.b, index), n);
+      result.store((index * m + first) * n,
+                   tiled_product(row, {count, n, k}, matrix_view(operands.a, a_first, k), b,
+                                 c_view(operands, c_first, n), run));
+    });
   result.write(options.output);
 }
 
@@ -85,7 +83,10 @@ void run(Options options) {
   const CudaDevice device = require_cuda_device();
   const CampaignKernel kernel = chosen_kernel(options, device.target);
   const RunBatch measured = [&](const Batch& batch) { return measure(batch, kernel.a_source); };
-  options.dot ? run_rows(options, kernel, measured) : run_product(options, kernel, measured);
+  if (options.dot)
+    run_rows(options, kernel, measured);
+  else
+    run_product(options, kernel, measured);
 }
 
 }  // namespace

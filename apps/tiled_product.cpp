@@ -5,43 +5,73 @@
 namespace bitmma {
 namespace {
 
-/// Fills lines of row.k codes, `lines` a tile, with code(tile, line, k) from k = `first` on.
+/// How many of that size the count needs.
+std::size_t ceil_divide(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
+
+/// Tiles that are in memory at once: whole instructions, at least one, whose operands take no more
+/// than max_batch_codes if there are several.
+std::size_t tiles_at_once(const Instruction& row) {
+  const auto blocks = static_cast<std::size_t>(row.blocks());
+  const auto tile_codes = static_cast<std::size_t>(row.m * row.k + row.n * row.k + row.m * row.n);
+  return std::max<std::size_t>(1, max_batch_codes / (tile_codes * blocks)) * blocks;
+}
+
+/// Fills `lines` lines of k codes a tile from k = first_k on with code(tile, line, k), the batch's
+/// first tile being first_tile; zeros stand beyond the length.
 template <class GetCode>
-void fill_lines(std::vector<Code>& codes, const Batch& batch, int lines, std::size_t first,
-                std::size_t length, GetCode code) {
+void fill_lines(std::vector<Code>& codes, const Batch& batch, int lines, std::size_t first_tile,
+                std::size_t first_k, std::size_t length, GetCode code) {
   const auto k = static_cast<std::size_t>(batch.row.k);
   const auto tile_lines = static_cast<std::size_t>(lines);
   codes.assign(batch.tiles * tile_lines * k, 0);
-  const std::size_t used = std::min(k, length - first);
+  const std::size_t used = std::min(k, length - first_k);
 #pragma omp parallel for schedule(static)
   for (std::size_t line = 0; line < batch.tiles * tile_lines; ++line)
     for (std::size_t i = 0; i < used; ++i)
-      codes[line * k + i] = code(line / tile_lines, line % tile_lines, first + i);
+      codes[line * k + i] = code(first_tile + line / tile_lines, line % tile_lines, first_k + i);
 }
 
-/// D's codes of so many tiles after all their k; the functions give the operands by tile, row or
-/// column in it, and k.
-template <class GetA, class GetB, class GetC>
-std::vector<Code> chain(const Instruction& row, std::size_t tiles, std::size_t k, GetA a, GetB b,
-                        GetC c, const RunBatch& run) {
+/// place(tile, row, column) of each element of the batch, the first tile being first_tile.
+template <class GetPlace>
+std::vector<std::size_t> element_places(const Batch& batch, std::size_t first_tile,
+                                        GetPlace place) {
+  const auto n = static_cast<std::size_t>(batch.row.n);
+  const std::size_t elements = static_cast<std::size_t>(batch.row.m) * n;
+  std::vector<std::size_t> places(batch.tiles * elements);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[i] = place(first_tile + i / elements, i % elements / n, i % n);
+  return places;
+}
+
+/// Runs the tiles through all their k. a and b give codes by tile, row or column in it, and k;
+/// place gives an element's index in `codes`, or their number if it has none there. The codes are
+/// C's before and D's after. Tiles beyond the last fill the last instruction; a and b take them.
+template <class GetA, class GetB, class GetPlace>
+void run_tiles(const Instruction& row, std::size_t tiles, std::size_t k, GetA a, GetB b,
+               GetPlace place, const RunBatch& run, std::vector<Code>& codes) {
   const auto blocks = static_cast<std::size_t>(row.blocks());
-  Batch batch{row, (tiles + blocks - 1) / blocks * blocks, {}, {}, {}};
-  const auto n = static_cast<std::size_t>(row.n);
-  const std::size_t elements = static_cast<std::size_t>(row.m) * n;
-  batch.c.resize(batch.tiles * elements);
-  for (std::size_t i = 0; i < batch.c.size(); ++i)
-    batch.c[i] = c(i / elements, i % elements / n, i % n);
-  for (std::size_t first = 0; first < k; first += static_cast<std::size_t>(row.k)) {
-    fill_lines(batch.a, batch, row.m, first, k, a);
-    fill_lines(batch.b, batch, row.n, first, k, b);
-    batch.c = run(batch);
+  const std::size_t part = tiles_at_once(row);
+  for (std::size_t first = 0; first < tiles; first += part) {
+    const std::size_t count = std::min(part, tiles - first);
+    Batch batch{row, ceil_divide(count, blocks) * blocks, {}, {}, {}};
+    const std::vector<std::size_t> places = element_places(batch, first, place);
+    for (const std::size_t index : places)
+      batch.c.push_back(index < codes.size() ? codes[index] : 0);
+    for (std::size_t first_k = 0; first_k < k; first_k += static_cast<std::size_t>(row.k)) {
+      fill_lines(batch.a, batch, row.m, first, first_k, k, a);
+      fill_lines(batch.b, batch, row.n, first, first_k, k, b);
+      batch.c = run(batch);
+    }
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i] < codes.size()) codes[places[i]] = batch.c[i];
   }
-  return batch.c;
 }
 
-std::size_t tiles_along(std::size_t extent, int tile) {
-  const auto size = static_cast<std::size_t>(tile);
-  return (extent + size - 1) / size;
+std::vector<Code> addends(const MatrixView& c, std::size_t rows, std::size_t columns) {
+  std::vector<Code> codes(rows * columns);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = c.at_or_zero(i / columns, i % columns);
+  return codes;
 }
 
 }  // namespace
@@ -51,31 +81,23 @@ std::vector<Code> tiled_product(const Instruction& row, const ProductShape& shap
                                 const RunBatch& run) {
   const auto m = static_cast<std::size_t>(row.m);
   const auto n = static_cast<std::size_t>(row.n);
-  const std::size_t across = tiles_along(shape.n, row.n);
+  const std::size_t across = ceil_divide(shape.n, n);
   const auto row_of = [=](std::size_t tile, std::size_t r) { return tile / across * m + r; };
   const auto column_of = [=](std::size_t tile, std::size_t j) { return tile % across * n + j; };
-  const std::vector<Code> tiles = chain(
-      row, tiles_along(shape.m, row.m) * across, shape.k,
+  std::vector<Code> d = addends(c, shape.m, shape.n);
+  run_tiles(
+      row, ceil_divide(shape.m, m) * across, shape.k,
       [&](std::size_t tile, std::size_t r, std::size_t k) {
         return row_of(tile, r) < shape.m ? a.at(row_of(tile, r), k) : 0;
       },
       [&](std::size_t tile, std::size_t j, std::size_t k) {
-        return row_of(tile, 0) < shape.m && column_of(tile, j) < shape.n
-                   ? b.at(k, column_of(tile, j))
-                   : 0;
+        return column_of(tile, j) < shape.n ? b.at(k, column_of(tile, j)) : 0;
       },
       [&](std::size_t tile, std::size_t r, std::size_t j) {
-        return row_of(tile, r) < shape.m && column_of(tile, j) < shape.n
-                   ? c.at_or_zero(row_of(tile, r), column_of(tile, j))
-                   : 0;
+        const bool inside = row_of(tile, r) < shape.m && column_of(tile, j) < shape.n;
+        return inside ? row_of(tile, r) * shape.n + column_of(tile, j) : shape.m * shape.n;
       },
-      run);
-  std::vector<Code> d(shape.m * shape.n);
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    const std::size_t r = i / shape.n;
-    const std::size_t j = i % shape.n;
-    d[i] = tiles[(r / m * across + j / n) * m * n + r % m * n + j % n];
-  }
+      run, d);
   return d;
 }
 
@@ -83,9 +105,7 @@ std::vector<Code> tiled_rows(const Instruction& row, std::size_t rows, std::size
                              const MatrixView& a, const MatrixView& b, const MatrixView& c,
                              const RunBatch& run) {
   const auto diagonal = static_cast<std::size_t>(std::min(row.m, row.n));
-  const auto n = static_cast<std::size_t>(row.n);
-  const auto elements = static_cast<std::size_t>(row.m) * n;
-  /// The row of dot products that stands in that line of the tile, or `rows` for none.
+  // The row of dot products that stands in that line of the tile, or `rows` for none.
   const auto row_of = [=](std::size_t tile, std::size_t line) {
     return line < diagonal ? std::min(rows, tile * diagonal + line) : rows;
   };
@@ -95,15 +115,13 @@ std::vector<Code> tiled_rows(const Instruction& row, std::size_t rows, std::size
       return r < rows ? operand.at(r, index) : 0;
     };
   };
-  const std::vector<Code> tiles = chain(
-      row, (rows + diagonal - 1) / diagonal, k, line_of(a), line_of(b),
+  std::vector<Code> d = addends(c, rows, 1);
+  run_tiles(
+      row, ceil_divide(rows, diagonal), k, line_of(a), line_of(b),
       [&](std::size_t tile, std::size_t r, std::size_t j) {
-        return r == j && row_of(tile, r) < rows ? c.at_or_zero(row_of(tile, r), 0) : 0;
+        return r == j ? row_of(tile, r) : rows;
       },
-      run);
-  std::vector<Code> d(rows);
-  for (std::size_t r = 0; r < rows; ++r)
-    d[r] = tiles[r / diagonal * elements + r % diagonal * n + r % diagonal];
+      run, d);
   return d;
 }
 

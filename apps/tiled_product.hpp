@@ -2,6 +2,7 @@
 /// zeros, instructions in ascending k, each result c of the next.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "bitmma/kernels/batch.hpp"
 
 namespace bitmma {
+
+/// A batch has no more codes than this in A, B and C together, 128 MB, unless one instruction alone
+/// has more: a product of any size is run in parts.
+inline constexpr std::size_t max_batch_codes = std::size_t{1} << 24;
 
 /// Runs the instruction on a batch of tiles and returns D, ordered as C.
 using RunBatch = std::function<std::vector<Code>(const Batch&)>;

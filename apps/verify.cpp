@@ -77,9 +77,10 @@ std::vector<NamedFamily> family_argument(const std::string& name) {
   return families;
 }
 
-/// Throws UsageError for an option that counts something and is 0.
-void check_positive(const char* option, std::uint64_t value) {
-  if (value == 0) throw UsageError(fmt::format("{} 0: choose 1 or more", option));
+/// Throws UsageError for an option that counts something and is 0 or more than that.
+void check_count(const char* option, std::uint64_t value, std::uint64_t most) {
+  if (value == 0 || value > most)
+    throw UsageError(fmt::format("{} {}: choose 1 to {}", option, value, most));
 }
 
 /// The lines of the whole shard, or those of one instruction at --tile.
@@ -196,8 +197,11 @@ std::string unfinished_text(const Options& options) {
 }
 
 int verify(const Options& options) {
-  check_positive("--count", options.count);
-  check_positive("--golden-rows", options.golden_rows);
+  constexpr std::uint64_t most_seconds = 1'000'000'000;
+  constexpr std::uint64_t most_rows = 1'000'000;
+  check_count("--count", options.count, most_outputs);
+  check_count("--golden-rows", options.golden_rows, most_rows);
+  if (options.seconds) check_count("--seconds", *options.seconds, most_seconds);
   const CampaignCases cases{options.seed, options.count, shard_argument(options.shard)};
   for (const std::string& file : {options.record, options.golden})
     if (!file.empty()) check_writable(file);
@@ -281,11 +285,13 @@ void add_verify(CLI::App& app, int& status) {
       ->check(whole_number_error)
       ->needs(golden)
       ->capture_default_str();
-  command
-      ->add_option("--merge", options->merge,
-                   "add up records of one campaign, say which tiles are missing or there twice; "
-                   "--record names the sum. Exit status 1 for gaps, overlaps and mismatches")
-      ->excludes(shard);
+  CLI::Option* merge_option = command->add_option(
+      "--merge", options->merge,
+      "add up records of one campaign, say which tiles are missing or there twice; --record names "
+      "the sum. Exit status 1 for gaps, overlaps and mismatches");
+  for (const char* other : {"--instr", "--a-from", "--family", "--count", "--seed", "--shard",
+                            "--seconds", "--tile", "--golden"})
+    merge_option->excludes(command->get_option(other));
   command->add_flag("--json", options->json, "the result as one object");
   command->callback(
       [options, &status] { status = options->merge.empty() ? verify(*options) : merge(*options); });

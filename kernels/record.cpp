@@ -97,6 +97,8 @@ void check_line(const RecordLine& line, const LineReader& reader) {
   const Instruction row = parse_row(line.instruction, reader);
   const auto blocks = static_cast<std::uint64_t>(row.blocks());
   if (!find_family(line.family)) reader.fail(line.family + " is no family");
+  if (line.first_tile > most_outputs || line.tiles > most_outputs)
+    reader.fail("more tiles than a campaign has");
   if (line.first_tile % blocks != 0 || line.tiles % blocks != 0)
     reader.fail("tiles are not whole instructions");
   if (line.outputs % (outputs_of_a_tile(row) * blocks) != 0)
@@ -120,6 +122,14 @@ RecordLine parse_line(const std::string& text, const LineReader& reader) {
                         reader.number(columns[7], 16)};
   check_line(line, reader);
   return line;
+}
+
+Shard read_shard(const std::string& text, const LineReader& reader) {
+  try {
+    return parse_shard(text);
+  } catch (const RecordError& error) {
+    reader.fail(error.what());
+  }
 }
 
 }  // namespace
@@ -204,7 +214,9 @@ Record read_record(std::istream& in) {
     reader.fail("nvcc " + record.provenance.nvcc + " is no version such as 13.0.88");
   record.cases.seed = reader.expect_number("# seed: ");
   record.cases.count = reader.expect_number("# count: ");
-  record.cases.shard = parse_shard(reader.expect("# shard: "));
+  if (record.cases.count == 0 || record.cases.count > most_outputs)
+    reader.fail("count is not from 1 to " + std::to_string(most_outputs));
+  record.cases.shard = read_shard(reader.expect("# shard: "), reader);
   reader.expect(std::string(columns_line));
   for (std::string line; reader.next(line);) record.lines.push_back(parse_line(line, reader));
   return record;

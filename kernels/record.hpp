@@ -54,10 +54,15 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+/// The most that a campaign may ask of each kernel in each family, so that all of them together
+/// still fit in 64 bits.
+inline constexpr std::uint64_t most_outputs = 1'000'000'000'000'000;
+
 /// Which cases a campaign has; they depend on nothing else.
 struct CampaignCases {
   std::uint64_t seed = 1;
-  std::uint64_t count = 0;  ///< outputs of each kernel in each family, over all shards, at least
+  std::uint64_t count =
+      0;  ///< outputs of each kernel in each family, over all shards, at least; up to most_outputs
   Shard shard;
 
   friend bool operator==(const CampaignCases&, const CampaignCases&) = default;

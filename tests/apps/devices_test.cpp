@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bitmma/apps/operand.hpp"
 #include "bitmma/tests/apps/program.hpp"
 
 namespace bitmma::test {
@@ -34,8 +33,8 @@ TEST_CASE("devices: a line for each GPU, then what each of their targets runs") 
   CHECK(has(text, "1    NVIDIA H200  9.0         sm_90    580.159.04  13.0"));
   CHECK(has(text, "2    Tesla T4     7.5         sm_75"));
   CHECK(has(text, "3    Tesla K80    3.7         unknown"));
-  CHECK(has(text, "sm_75 (Turing): 14 instructions native, 0 lowered to others"));
-  CHECK(has(text, "sm_90 (Hopper): 20 instructions native, 28 lowered to others"));
+  CHECK(has(text, "sm_75 (Turing): 14 instructions native, 0 lowered to others, 34 absent\n"));
+  CHECK(has(text, "sm_90 (Hopper): 20 instructions native, 28 lowered to others, 0 absent\n"));
   CHECK(text.find("sm_90 (Hopper)") == text.rfind("sm_90 (Hopper)"));
   CHECK(has(text, "wgmma.m64nNk16.f32.f16.f16      native   N = 8, 64; A from registers, shared"));
   CHECK(has(text, "m16n8k8.f32.f16.f16.f32         native   yes"));
@@ -57,65 +56,25 @@ TEST_CASE("devices: the same as JSON") {
   CHECK(json[3]["native"].empty());
 }
 
-TEST_CASE("devices and run: say where there is no CUDA device, and touch nothing") {
+TEST_CASE("devices: says where there is no CUDA device") {
   if (!devices().empty()) {
     MESSAGE("skipped: there is a CUDA device");
     return;
   }
   const Program program;
-  program.store_text("d.npy", "before");
   check_refused(program, "devices", "no CUDA device");
   check_refused(program, "devices --json", "no CUDA device");
-  check_refused(program, "run --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy -o d.npy",
-                "no CUDA device");
 }
 
-TEST_CASE("run: wrong arguments are refused before the GPU is looked for") {
-  const Program program;
-  check_refused(program, "run --instr m16n8k17 a.npy b.npy -o d.npy", "unknown instruction");
-  check_refused(program, "run --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy -o no/d.npy",
-                "no/d.npy");
-  check_refused(program, "run --instr m16n8k16.f32.f16.f16.f32 a.npy b.npy", "--output");
-  check_refused(program,
-                "run --instr m16n8k16.f32.f16.f16.f32 --a-from memory a.npy b.npy -o d.npy",
-                "registers");
-}
-
-/// The GPU's product beside the emulator's, with tails and several instructions along k.
-void check_run(const Program& program, const std::string& arch, const std::string& instr,
-               const std::string& options) {
-  CAPTURE(instr);
-  const Instruction row = execution(arch, instr).instruction;
-  std::mt19937 random(1);
-  const auto store = [&](const char* name, const Format& format, std::size_t rows,
-                         std::size_t columns) {
-    program.store(name, array_of(native_type(format), {rows, columns},
-                                 random_codes(format, rows * columns, random)));
-  };
-  store("a.npy", *row.a, 70, 100);
-  store("b.npy", *row.b, 100, 19);
-  store("c.npy", *row.c, 70, 19);
-  output_of(program, "run --instr " + instr + options + " a.npy b.npy c.npy -o gpu.npy");
-  output_of(program,
-            "mma --arch " + arch + " --instr " + instr + " a.npy b.npy c.npy -o emulated.npy");
-  CHECK(program.load("gpu.npy").bytes == program.load("emulated.npy").bytes);
-}
-
-TEST_CASE("run: the GPU's product is the emulator's") {
+TEST_CASE("devices: the program prints this machine's devices") {
   const std::vector<DeviceInfo> found = devices();
   if (found.empty()) {
     MESSAGE("skipped: no CUDA device");
     return;
   }
   const Program program;
-  const std::string arch = "sm_" + std::to_string(found.front().sm);
-  for (const Instruction& row : instruction_table) {
-    if (!row.runs_on(*find_target(arch)) || row.c != row.d || row.family == Family::wgmma) continue;
-    check_run(program, arch, short_name(row), "");
-  }
-  if (found.front().sm == 90)
-    for (const std::string a_from : {"registers", "shared"})
-      check_run(program, arch, "wgmma.m64n8k32.f32.e4m3.e5m2", " --a-from " + a_from);
+  CHECK(output_of(program, "devices") == devices_text(found, built_kernels()));
+  CHECK(output_of(program, "devices --json") == devices_json(found, built_kernels()) + "\n");
 }
 
 }  // namespace

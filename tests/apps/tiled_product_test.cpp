@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "bitmma/compare/families.hpp"
 #include "bitmma/tests/apps/program.hpp"
 
@@ -88,6 +90,69 @@ TEST_CASE("C and D of two formats go through one instruction") {
   multiply_matrices(each, {9, 9, 4}, a.view(), b.view(), c.view(), expected.data());
   CHECK(tiled_product(each.instruction, {9, 9, 4}, a.view(), b.view(), c.view(), emulated(each)) ==
         expected);
+}
+
+/// Sums of products modulo 2^64, ordered as D: a device on which every wrong place shows.
+std::vector<Code> integer_products(const Batch& batch) {
+  const auto k = static_cast<std::size_t>(batch.row.k);
+  std::vector<Code> d(batch.c.size());
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    const OutputElement element = output_element(batch, i);
+    d[i] = std::inner_product(element.a, element.a + k, element.b, element.c);
+  }
+  return d;
+}
+
+Matrix integer_matrix(std::size_t rows, std::size_t columns, Random& random) {
+  Matrix matrix{std::vector<Code>(rows * columns), columns};
+  for (Code& code : matrix.codes) code = random.bits();
+  return matrix;
+}
+
+TEST_CASE("a tall product runs in parts of bounded size, each tile once") {
+  const Instruction row = find_instruction("m8n8k4.f32.f16.f16.f32").value();
+  constexpr std::size_t m = 1'100'003, n = 2, k = 3;
+  Random random(7);
+  const Matrix a = integer_matrix(m, k, random);
+  const Matrix b = integer_matrix(k, n, random);
+  const Matrix c = integer_matrix(m, n, random);
+  std::size_t tiles = 0, batches = 0;
+  const std::vector<Code> d =
+      tiled_product(row, {m, n, k}, a.view(), b.view(), c.view(), [&](const Batch& batch) {
+        CHECK(batch.a.size() + batch.b.size() + batch.c.size() <= max_batch_codes);
+        tiles += batch.tiles;
+        ++batches;
+        return integer_products(batch);
+      });
+  CHECK(batches == 2);
+  CHECK(tiles == (m + 31) / 32 * 4);
+  std::vector<Code> expected = c.codes;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t l = 0; l < k; ++l)
+      expected[i] += a.codes[i / n * k + l] * b.codes[l * n + i % n];
+  CHECK(d == expected);
+}
+
+TEST_CASE("many rows run in parts of bounded size, each tile once") {
+  const Instruction row = find_instruction("m8n8k4.f32.f16.f16.f32").value();
+  constexpr std::size_t rows = 1'100'003, k = 1;
+  Random random(8);
+  const Matrix a = integer_matrix(rows, k, random);
+  const Matrix b = integer_matrix(rows, k, random);
+  std::size_t tiles = 0, batches = 0;
+  const std::vector<Code> d =
+      tiled_rows(row, rows, k, a.view(), b.view(), {}, [&](const Batch& batch) {
+        CHECK(batch.a.size() + batch.b.size() + batch.c.size() <= max_batch_codes);
+        CHECK(batch.tiles % 4 == 0);
+        tiles += batch.tiles;
+        ++batches;
+        return integer_products(batch);
+      });
+  CHECK(batches == 2);
+  CHECK(tiles == (rows + 31) / 32 * 4);
+  std::vector<Code> expected(rows);
+  for (std::size_t r = 0; r < rows; ++r) expected[r] = a.codes[r] * b.codes[r];
+  CHECK(d == expected);
 }
 
 TEST_CASE("tiles that are multiplied are no more than the product needs, in whole instructions") {

@@ -130,13 +130,15 @@ TEST_CASE("verify: files that cannot be merged are refused by name") {
 
 TEST_CASE("verify: wrong arguments are refused with the choices") {
   const Program program;
-  check_refused(program, "verify --count 0", "--count 0: choose 1 or more");
+  check_refused(program, "verify --count 0", "--count 0: choose 1 to 1000000000000000");
   check_refused(program, "verify --count -1", "-1 is no whole number");
   check_refused(program, "verify --shard 0/8", "--shard: 0/8 is no shard; choose 1/8 to 8/8");
   check_refused(program, "verify --shard 8", "--shard: 8 is no shard; choose I/N, such as 1/8");
   check_refused(program, "verify --family tied", "near_floor");
   check_refused(program, "verify --a-from memory", "registers");
   check_refused(program, "verify --instr m16n8k9", "unknown instruction");
+  check_refused(program, "verify --seconds 99999999999", "--seconds 99999999999: choose 1 to");
+  check_refused(program, "verify --merge r.txt --seed 3", "--merge");
   check_refused(program, "verify --tile 3 --record r.txt", "--tile");
   check_refused(program, "verify --golden g.txt --golden-rows 0", "--golden-rows 0");
 }

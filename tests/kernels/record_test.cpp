@@ -71,7 +71,14 @@ TEST_CASE("a text that is no record is refused by its line") {
   CHECK(error_of(replaced(text, "# driver", "# drivel")) == "line 4: expected '# driver: '");
   CHECK(error_of(replaced(text, "seed: 2", "seed: two")) == "line 9: two is no whole number");
   CHECK(error_of(replaced(text, "shard: 1/1", "shard: 2/1")) ==
-        "2/1 is no shard; choose 1/1 to 1/1");
+        "line 11: 2/1 is no shard; choose 1/1 to 1/1");
+  CHECK(error_of(replaced(text, "count: 100", "count: 0")) ==
+        "line 10: count is not from 1 to 1000000000000000");
+  CHECK(error_of(replaced(text, "count: 100", "count: 9999999999999999")) ==
+        "line 10: count is not from 1 to 1000000000000000");
+  CHECK(error_of(replaced(text, "sm_90", "sm_91")) == "line 8: the target sm_91 is unknown");
+  CHECK(error_of(replaced(text, "13.0.88", "new")) ==
+        "line 8: nvcc new is no version such as 13.0.88");
   const auto line_error = [&](const std::string& other) {
     return error_of(replaced(text, line, other));
   };
@@ -84,6 +91,8 @@ TEST_CASE("a text that is no record is refused by its line") {
   CHECK(line_error(name + " memory ties 0 4 0 0 0") ==
         "line 13: memory: choose registers or shared");
   CHECK(line_error(name + " registers tied 0 4 0 0 0") == "line 13: tied is no family");
+  CHECK(line_error(name + " registers ties 18446744073709551612 4 0 0 0") ==
+        "line 13: more tiles than a campaign has");
   CHECK(line_error(name + " registers ties 1 4 0 0 0") ==
         "line 13: tiles are not whole instructions");
   CHECK(line_error(name + " registers ties 0 4 64 0 0") ==
