@@ -198,7 +198,8 @@ std::string mismatch_text(const Mismatch& mismatch, std::uint64_t seed) {
 
 std::string merge_text(const Merge& merge, std::span<const NamedRecord> files) {
   const std::vector<std::string> missing = missing_shards(files);
-  std::string text = fmt::format("{} records: {}\n", files.size(), totals_text(merge.record));
+  std::string text = fmt::format("{} record{}: {}\n", files.size(), files.size() == 1 ? "" : "s",
+                                 totals_text(merge.record));
   if (!missing.empty()) text += fmt::format("\nmissing shards: {}\n", fmt::join(missing, ", "));
   text += listed("\ngaps", merge.gaps, range_text);
   text += listed("\noverlaps, the second record's line is not added", merge.overlaps, overlap_text);

@@ -194,7 +194,8 @@ void write_record(std::ostream& out, const Record& record) {
   out << first_line << "\n";
   write_provenance(out, record.provenance);
   out << "# seed: " << record.cases.seed << "\n# count: " << record.cases.count
-      << "\n# shard: " << shard_text(record.cases.shard) << "\n"
+      << "\n# shard: " << shard_text(record.cases.shard) << "\n# lines: " << record.lines.size()
+      << "\n"
       << columns_line << "\n";
   for (const RecordLine& line : record.lines)
     out << line.instruction << " " << a_source_name(line.a_source) << " " << line.family << " "
@@ -217,8 +218,12 @@ Record read_record(std::istream& in) {
   if (record.cases.count == 0 || record.cases.count > most_outputs)
     reader.fail("count is not from 1 to " + std::to_string(most_outputs));
   record.cases.shard = read_shard(reader.expect("# shard: "), reader);
+  const std::uint64_t lines = reader.expect_number("# lines: ");
   reader.expect(std::string(columns_line));
   for (std::string line; reader.next(line);) record.lines.push_back(parse_line(line, reader));
+  if (record.lines.size() != lines)
+    reader.fail("the file ends after " + std::to_string(record.lines.size()) + " of " +
+                std::to_string(lines) + " lines");
   return record;
 }
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -188,8 +189,20 @@ TEST_CASE("run: refuses operands in mma's words and instructions that the GPU do
                   fmt::format("is not on {}: it needs", target->name));
 }
 
-TEST_CASE(
-    "run: wgmma without an N takes the smallest; an N without a kernel names those there are") {
+TEST_CASE("run: refuses a chain of instructions whose C and D have two formats") {
+  const Target* target = device_target();
+  if (target == nullptr) return;
+  const Program program;
+  store_random(program, "a.npy", f16, {5, 5});
+  for (const CampaignKernel& kernel : kernels_of_rows(*target))
+    if (*kernel.row.c != *kernel.row.d) {
+      const std::string run = "run --instr " + short_name(kernel.row) + " a.npy a.npy -o d.npy";
+      check_refused(program, run, "k = 5 needs several of");
+      check_refused(program, run + " --dot", "k = 5 needs several of");
+    }
+}
+
+TEST_CASE("run: wgmma runs without an N; for one without a kernel those are named that have one") {
   const Target* target = device_target();
   if (target == nullptr) return;
   const Instruction row = find_instruction("wgmma.m64nNk16.f32.f16.f16").value();
@@ -206,11 +219,13 @@ TEST_CASE(
   store_random(program, "b.npy", f16, {33, 19});
   check_run(program, *target, {row, ASource::registers}, "a.npy b.npy");
   check_run(program, *target, {row, ASource::shared_memory}, "a.npy b.npy");
-  for (int n = 8; n <= 256; n += 8)
-    if (!built.contains(n))
-      check_refused(program,
-                    fmt::format("run --instr wgmma.m64n{}k16.f32.f16.f16 a.npy b.npy -o d.npy", n),
-                    fmt::format("N = {}", *built.begin()));
+  int absent = 8;
+  while (built.contains(absent)) absent += 8;
+  if (absent <= 256)
+    check_refused(
+        program,
+        fmt::format("run --instr wgmma.m64n{}k16.f32.f16.f16 a.npy b.npy -o d.npy", absent),
+        fmt::format("there are N = {} (CMake option BITMMA_WGMMA_N)", fmt::join(built, ", ")));
   check_refused(program,
                 "run --instr m16n8k16.f32.f16.f16.f32 --a-from shared a.npy b.npy -o d.npy",
                 "--a-from shared");

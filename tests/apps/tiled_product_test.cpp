@@ -33,7 +33,12 @@ RunBatch emulated(const Execution& execution) {
   return [&execution](const Batch& batch) { return emulate(execution, batch); };
 }
 
-const std::vector<std::pair<std::string, std::string>> instructions{
+struct NamedInstruction {
+  std::string arch;
+  std::string instr;
+};
+
+const std::vector<NamedInstruction> instructions{
     {"sm_70", "m8n8k4.f32.f16.f16.f32"},      {"sm_90", "m8n8k4.col.row.f16.f16.f16.f16"},
     {"sm_80", "m16n8k8.f32.tf32.tf32.f32"},   {"sm_90", "m16n8k16.f32.bf16.bf16.f32"},
     {"sm_90", "m16n8k32.f16.e4m3.e5m2.f16"},  {"sm_90", "wgmma.m64n8k32.f32.e4m3.e4m3"},
@@ -41,13 +46,13 @@ const std::vector<std::pair<std::string, std::string>> instructions{
 };
 
 TEST_CASE("a product of tiles is the emulator's product, whatever tails m, n and k have") {
-  for (const auto& [arch, instr] : instructions) {
-    const Execution each = execution(arch, instr);
+  for (const NamedInstruction& named : instructions) {
+    const Execution each = execution(named.arch, named.instr);
     const Instruction& row = each.instruction;
     Random random(3);
     for (const ProductShape shape : {ProductShape{1, 1, 1}, ProductShape{17, 9, 5},
                                      ProductShape{70, 30, 33}, ProductShape{16, 8, 64}}) {
-      INFO(instr, " ", shape.m, " ", shape.n, " ", shape.k);
+      INFO(named.instr, " ", shape.m, " ", shape.n, " ", shape.k);
       const Matrix a = random_matrix(*row.a, shape.m, shape.k, random);
       const Matrix b = random_matrix(*row.b, shape.k, shape.n, random);
       const Matrix c = random_matrix(*row.c, shape.m, shape.n, random);
@@ -61,13 +66,13 @@ TEST_CASE("a product of tiles is the emulator's product, whatever tails m, n and
 }
 
 TEST_CASE("rows on the diagonals of tiles are the emulator's rows") {
-  for (const auto& [arch, instr] : instructions) {
-    const Execution each = execution(arch, instr);
+  for (const NamedInstruction& named : instructions) {
+    const Execution each = execution(named.arch, named.instr);
     const Instruction& row = each.instruction;
     Random random(4);
     for (const std::size_t rows : {1U, 8U, 45U, 64U})
       for (const std::size_t k : {1U, 16U, 37U}) {
-        INFO(instr, " ", rows, " ", k);
+        INFO(named.instr, " ", rows, " ", k);
         const Matrix a = random_matrix(*row.a, rows, k, random);
         const Matrix b = random_matrix(*row.b, rows, k, random);
         const Matrix c = random_matrix(*row.c, rows, 1, random);

@@ -56,7 +56,8 @@ TEST_CASE("a record is text with its provenance at the head") {
         "# bitmma verify: outputs of a GPU compared with the emulator's, bit for bit\n"
         "# gpu: NVIDIA H200\n# target: sm_90\n# driver: 580.159.04\n# cuda: 13.0\n"
         "# nvcc: 13.0.88\n# bitmma: 0.1.0\n# date: 2026-11-30\n# seed: 2\n# count: 100\n"
-        "# shard: 1/1\n# instruction a family first_tile tiles outputs mismatches digest\n"
+        "# shard: 1/1\n# lines: 1\n# instruction a family first_tile tiles outputs mismatches "
+        "digest\n"
         "m8n8k4.f16.f16.f16.f16 registers ties 0 4 256 0 0000000000000abc\n");
 }
 
@@ -79,29 +80,30 @@ TEST_CASE("a text that is no record is refused by its line") {
   CHECK(error_of(replaced(text, "sm_90", "sm_91")) == "line 8: the target sm_91 is unknown");
   CHECK(error_of(replaced(text, "13.0.88", "new")) ==
         "line 8: nvcc new is no version such as 13.0.88");
+  CHECK(error_of(replaced(text, line + "\n", "")) == "line 14: the file ends after 0 of 1 lines");
   const auto line_error = [&](const std::string& other) {
     return error_of(replaced(text, line, other));
   };
   const std::string name = "m8n8k4.f16.f16.f16.f16";
-  CHECK(line_error(name) == "line 13: expected 8 columns");
+  CHECK(line_error(name) == "line 14: expected 8 columns");
   CHECK(line_error("m8n8k5.f16 registers ties 0 4 0 0 0") ==
-        "line 13: m8n8k5.f16 is no instruction");
+        "line 14: m8n8k5.f16 is no instruction");
   CHECK(line_error("wgmma.m64nNk16.f16.f16.f16 shared ties 0 4 0 0 0") ==
-        "line 13: wgmma.m64nNk16.f16.f16.f16 is no instruction");
+        "line 14: wgmma.m64nNk16.f16.f16.f16 is no instruction");
   CHECK(line_error(name + " memory ties 0 4 0 0 0") ==
-        "line 13: memory: choose registers or shared");
-  CHECK(line_error(name + " registers tied 0 4 0 0 0") == "line 13: tied is no family");
+        "line 14: memory: choose registers or shared");
+  CHECK(line_error(name + " registers tied 0 4 0 0 0") == "line 14: tied is no family");
   CHECK(line_error(name + " registers ties 18446744073709551612 4 0 0 0") ==
-        "line 13: more tiles than a campaign has");
+        "line 14: more tiles than a campaign has");
   CHECK(line_error(name + " registers ties 1 4 0 0 0") ==
-        "line 13: tiles are not whole instructions");
+        "line 14: tiles are not whole instructions");
   CHECK(line_error(name + " registers ties 0 4 64 0 0") ==
-        "line 13: outputs are not whole instructions");
+        "line 14: outputs are not whole instructions");
   CHECK(line_error(name + " registers ties 0 4 512 0 0") ==
-        "line 13: more outputs than the tiles have");
+        "line 14: more outputs than the tiles have");
   CHECK(line_error(name + " registers ties 0 4 256 257 0") ==
-        "line 13: more mismatches than outputs");
-  CHECK(line_error(name + " registers ties 0 4 256 0 xyz") == "line 13: xyz is no whole number");
+        "line 14: more mismatches than outputs");
+  CHECK(line_error(name + " registers ties 0 4 256 0 xyz") == "line 14: xyz is no whole number");
 }
 
 TEST_CASE("shards are read as I/N, from 1") {
