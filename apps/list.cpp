@@ -102,14 +102,16 @@ void add_list(CLI::App& app) {
       app.add_subcommand("list",
                          "Instructions, what they run as, and the evidence for each\n"
                          "example: bitmma list --arch sm_90");
-  command->add_option("--arch", options->arch, "only this target: " + target_names());
+  CLI::Option* arch =
+      command->add_option("--arch", options->arch, "only this target: " + target_names());
   CLI::Option* json = command->add_flag("--json", options->json, "an array of objects");
   CLI::Option* markdown = command
                               ->add_flag("--markdown", options->markdown,
                                          "a page of Markdown, such as docs/evidence has")
                               ->excludes(json);
   command->add_option("--records", options->records, "records of bitmma verify, for its page")
-      ->needs(markdown);
+      ->needs(markdown)
+      ->needs(arch);
   command->callback([options] { run(*options); });
 }
 

@@ -77,7 +77,7 @@ std::vector<NamedFamily> family_argument(const std::string& name) {
   return families;
 }
 
-/// Throws UsageError for an option that counts something and is 0 or more than that.
+/// Throws UsageError for an option that is 0 or above `most`.
 void check_count(const char* option, std::uint64_t value, std::uint64_t most) {
   if (value == 0 || value > most)
     throw UsageError(fmt::format("{} {}: choose 1 to {}", option, value, most));
@@ -237,8 +237,9 @@ int merge(const Options& options) {
   std::vector<NamedRecord> files;
   for (const std::string& name : options.merge) files.push_back({name, read_record_file(name)});
   const Merge merged = merged_records(files);
+  const std::string text = options.json ? merge_json(merged) + "\n" : merge_text(merged, files);
   keep_record(options.record, merged.record);
-  fmt::print("{}", options.json ? merge_json(merged) + "\n" : merge_text(merged, files));
+  fmt::print("{}", text);
   const bool equal = std::ranges::all_of(
       merged.record.lines, [](const RecordLine& line) { return line.mismatches == 0; });
   return equal && merged.gaps.empty() && merged.overlaps.empty() ? 0 : 1;

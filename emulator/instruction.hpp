@@ -39,11 +39,12 @@ struct ElementProgram {
 struct Execution {
   Instruction instruction;
   ElementProgram program;
+  int cuda = newest_cuda;  ///< version of the toolkit that compiles it
 };
 
 /// The instruction as the toolkit compiles it for the target. Requires row.runs_on(target).
 constexpr Execution resolve(const Instruction& row, const Target& target, int cuda = newest_cuda) {
-  Execution execution{row, {}};
+  Execution execution{row, {}, cuda};
   ElementProgram& program = execution.program;
   program.k = row.k;
   program.a = *row.a;

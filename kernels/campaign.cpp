@@ -48,8 +48,8 @@ class LineRun {
   }
 
   /// Emulates the part's first outputs on the host. Returns the index of the first difference; if
-  /// there is none, the digest shows whether the GPU makes the same operands as the host.
-  std::optional<std::uint64_t> check_on_host() const {
+  /// there is none, the digest shows whether the operands that the GPU makes give the same outputs.
+  std::optional<std::uint64_t> check_on_host() {
     Slice first = slice_;
     first.tiles =
         std::min<std::uint64_t>(slice_.tiles, tiles_of(execution_.instruction, host_outputs));
@@ -57,12 +57,24 @@ class LineRun {
     const std::vector<Code> measured = device_.measure(sample, line_.a_source);
     const std::vector<Code> emulated = emulate(execution_, sample);
     const auto difference = std::ranges::mismatch(measured, emulated);
-    if (difference.in1 != measured.end())
+    if (difference.in1 != measured.end()) {
+      note_mismatches(measured, emulated);
       return static_cast<std::uint64_t>(difference.in1 - measured.begin());
-    if (device_.run_slice(execution_, first).digest != digest_of(measured))
-      throw DeviceError("GPU and host make different operands for " + line_.instruction + " " +
-                        line_.family);
+    }
+    const SliceResult again = device_.run_slice(execution_, first);
+    if (again.first_mismatch) return again.first_mismatch;
+    if (again.digest != digest_of(measured))
+      throw DeviceError("the GPU returns other outputs for the operands that it makes itself: " +
+                        line_.instruction + " " + line_.family);
     return std::nullopt;
+  }
+
+  /// The line ends with these outputs.
+  void note_mismatches(const std::vector<Code>& measured, const std::vector<Code>& emulated) {
+    line_.outputs += measured.size();
+    line_.digest += digest_of(measured);
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      line_.mismatches += measured[i] == emulated[i] ? 0 : 1;
   }
 
   /// Of outputs from the slice's first tile on.

@@ -9,6 +9,7 @@ namespace {
 void write_family(std::ostream& out, const Target& target, std::uint64_t seed,
                   const CampaignKernel& kernel, InputFamily family, std::size_t rows,
                   const CampaignDevice& device) {
+  if (rows == 0) return;
   const Instruction& row = kernel.row;
   const auto longer_side = static_cast<std::size_t>(std::max(row.m, row.n));
   const Batch batch = make_batch(row, family, seed, 0, tiles_of(row, rows * longer_side));

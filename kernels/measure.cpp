@@ -27,7 +27,7 @@ std::vector<Code> measure(const Batch& batch, ASource a_source, const RunWords& 
       run(batch.row, a_source, instances, packed_operand(batch, a_source, Operand::a),
           packed_operand(batch, a_source, Operand::b), packed_operand(batch, a_source, Operand::c));
   std::vector<Code> codes(batch.c.size());
-  const std::size_t per_instance = words.size() / instances;
+  const std::size_t per_instance = operand_words(batch.row, a_source, Operand::d);
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < instances; ++i)
     unpack(elements, std::span(words).subspan(i * per_instance, per_instance),

@@ -1,6 +1,7 @@
 #include "bitmma/kernels/merge.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "bitmma/kernels/batch.hpp"
 
@@ -37,8 +38,9 @@ std::vector<Group> group_lines(std::span<const NamedRecord> records) {
       group->pieces.push_back({line, record.name});
     }
   for (Group& group : groups)
-    std::ranges::stable_sort(group.pieces, {},
-                             [](const Piece& piece) { return piece.line.first_tile; });
+    std::ranges::stable_sort(group.pieces, {}, [](const Piece& piece) {
+      return std::pair(piece.line.first_tile, ~piece.end());  // of two that start alike, the longer
+    });
   return groups;
 }
 
@@ -47,7 +49,8 @@ TileRange range_of(const RecordLine& line, std::uint64_t first, std::uint64_t en
 }
 
 bool contradict(const RecordLine& x, const RecordLine& y) {
-  return x.first_tile == y.first_tile && x.outputs == y.outputs && x.digest != y.digest;
+  const bool same_tiles = x.first_tile == y.first_tile && x.outputs == y.outputs;
+  return same_tiles && (x.digest != y.digest || x.mismatches != y.mismatches);
 }
 
 void join(std::vector<RecordLine>& lines, const RecordLine& line, bool follows) {
@@ -74,6 +77,9 @@ void merge_group(const Group& group, std::uint64_t count, Merge& merge) {
     if (first < reached) {
       merge.overlaps.push_back({range_of(any, first, std::min(reached, piece.end())), last->file,
                                 piece.file, contradict(last->line, piece.line)});
+      // A mismatch is not forgotten with the line that has it.
+      RecordLine& kept = merge.record.lines.back();
+      kept.mismatches = std::min(kept.outputs, kept.mismatches + piece.line.mismatches);
       continue;
     }
     if (first > reached) merge.gaps.push_back(range_of(any, reached, first));

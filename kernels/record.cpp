@@ -89,29 +89,35 @@ ASource parse_a_source(std::string_view text, const LineReader& reader) {
 /// The row that a record may name: with a concrete N.
 Instruction parse_row(const std::string& text, const LineReader& reader) {
   const std::optional<Instruction> row = find_instruction(text);
-  if (!row || row->n == 0) reader.fail(text + " is no instruction");
+  if (!row || row->n == 0 || short_name(*row) != text) reader.fail(text + " is no instruction");
   return *row;
 }
 
-void check_line(const RecordLine& line, const LineReader& reader) {
+void check_line(const RecordLine& line, const Record& record, const LineReader& reader) {
   const Instruction row = parse_row(line.instruction, reader);
+  if (!row.runs_on(*find_target(record.provenance.target)))
+    reader.fail(line.instruction + " is not on " + record.provenance.target);
+  if (line.a_source == ASource::shared_memory && row.family == Family::mma_sync)
+    reader.fail(line.instruction + " takes A from registers");
   const auto blocks = static_cast<std::uint64_t>(row.blocks());
   if (!find_family(line.family)) reader.fail(line.family + " is no family");
-  if (line.first_tile > most_outputs || line.tiles > most_outputs)
-    reader.fail("more tiles than a campaign has");
   if (line.first_tile % blocks != 0 || line.tiles % blocks != 0)
     reader.fail("tiles are not whole instructions");
+  const std::uint64_t all_tiles = tiles_of(row, record.cases.count);
+  if (line.first_tile > all_tiles || line.tiles > all_tiles - line.first_tile)
+    reader.fail("more tiles than the count has");
   if (line.outputs % (outputs_of_a_tile(row) * blocks) != 0)
     reader.fail("outputs are not whole instructions");
   if (line.done() > line.tiles) reader.fail("more outputs than the tiles have");
   if (line.mismatches > line.outputs) reader.fail("more mismatches than outputs");
 }
 
-RecordLine parse_line(const std::string& text, const LineReader& reader) {
+RecordLine parse_line(const std::string& text, const Record& record, const LineReader& reader) {
   std::istringstream words(text);
   const std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
   constexpr std::size_t column_count = 8;
   if (columns.size() != column_count) reader.fail("expected 8 columns");
+  if (columns.back().size() != 16) reader.fail("the digest has not 16 hexadecimal digits");
   const RecordLine line{columns[0],
                         parse_a_source(columns[1], reader),
                         columns[2],
@@ -120,7 +126,7 @@ RecordLine parse_line(const std::string& text, const LineReader& reader) {
                         reader.number(columns[5]),
                         reader.number(columns[6]),
                         reader.number(columns[7], 16)};
-  check_line(line, reader);
+  check_line(line, record, reader);
   return line;
 }
 
@@ -220,7 +226,8 @@ Record read_record(std::istream& in) {
   record.cases.shard = read_shard(reader.expect("# shard: "), reader);
   const std::uint64_t lines = reader.expect_number("# lines: ");
   reader.expect(std::string(columns_line));
-  for (std::string line; reader.next(line);) record.lines.push_back(parse_line(line, reader));
+  for (std::string line; reader.next(line);)
+    record.lines.push_back(parse_line(line, record, reader));
   if (record.lines.size() != lines)
     reader.fail("the file ends after " + std::to_string(record.lines.size()) + " of " +
                 std::to_string(lines) + " lines");

@@ -333,6 +333,8 @@ TEST_CASE("explain --cuda: FP8 on Hopper is another sequence before CUDA 12.8") 
   const std::string older = output_of(program, dot + "12.6");
   CHECK(newer.find("\nd      0x47800000") != std::string::npos);
   CHECK(older.find("\nd      0x47800001") != std::string::npos);
+  CHECK(older.find("as CUDA 12.6 compiles it") != std::string::npos);
+  CHECK(newer.find("as CUDA") == std::string::npos);
   CHECK(output_of(program, dot + "13.5") == output_of(program, dot + "13.0"));
   check_refused(program, dot + "twelve", "--cuda twelve: choose a version such as 12.6");
   check_refused(program,

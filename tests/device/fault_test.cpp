@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bitmma/kernels/instruction_kernel.hpp"
 #include "bitmma/tests/device/devices_under_test.hpp"
 
 namespace bitmma::test {
@@ -40,11 +41,11 @@ void check_caught(std::size_t caught, const std::string& fault, std::size_t& lat
   latest = std::max(latest, caught);
 }
 
-void check_kernel(const Target& target, const CampaignKernel& kernel, const RunWords& device,
-                  Latest& latest) {
+void check_kernel(const Target& target, int cuda, const CampaignKernel& kernel,
+                  const RunWords& device, Latest& latest) {
   INFO(target.name, " ", short_name(kernel.row), " ", a_source_name(kernel.a_source));
   const Batch batch = first_cases(kernel.row);
-  const Execution execution = resolve(kernel.row, target);
+  const Execution execution = resolve(kernel.row, target, cuda);
   const std::vector<Code> emulated = emulate(execution, batch);
   const auto measured = [&](const RunWords& run) { return measure(batch, kernel.a_source, run); };
   const std::vector<Code> sound = measured(device);
@@ -67,10 +68,10 @@ void check_kernel(const Target& target, const CampaignKernel& kernel, const RunW
   }
 }
 
-void check_kernels(const Target& target, std::span<const CampaignKernel> kernels,
+void check_kernels(const Target& target, int cuda, std::span<const CampaignKernel> kernels,
                    const RunWords& device) {
   Latest latest;
-  for (const CampaignKernel& kernel : kernels) check_kernel(target, kernel, device, latest);
+  for (const CampaignKernel& kernel : kernels) check_kernel(target, cuda, kernel, device, latest);
   MESSAGE(fmt::format(
       "{}: {} kernels; caught by output number {} (wrong F), {} (swapped register), {} (lost c)",
       target.name, kernels.size(), latest.wrong_f, latest.swapped_register, latest.lost_c));
@@ -80,7 +81,7 @@ void check_kernels(const Target& target, std::span<const CampaignKernel> kernels
 
 TEST_CASE("faults: caught within 10,000 outputs on an emulated device of each architecture") {
   for (const Target* target : architecture_targets())
-    check_kernels(*target, emulated_kernels(*target), emulated_device(*target));
+    check_kernels(*target, newest_cuda, emulated_kernels(*target), emulated_device(*target));
 }
 
 TEST_CASE("faults: caught within 10,000 outputs on the GPU") {
@@ -89,7 +90,8 @@ TEST_CASE("faults: caught within 10,000 outputs on the GPU") {
     MESSAGE("skipped: no CUDA device");
     return;
   }
-  check_kernels(*target, runnable_kernels(*target), run_on_device);
+  const int cuda = parse_cuda(kernel_compiler_version()).value();
+  check_kernels(*target, cuda, runnable_kernels(*target), run_on_device);
 }
 
 }  // namespace bitmma::test

@@ -75,6 +75,7 @@ TEST_CASE("the first mismatch ends a campaign, and says where it is and what was
       REQUIRE(found);
       CHECK(found->line.instruction == instruction);
       CHECK(found->line.family == "ties");
+      CHECK(record.lines.front().mismatches > 0);
       CHECK(found->tile + static_cast<std::uint64_t>(found->block) == tile);
       CHECK(found->row == 3);
       CHECK(found->column == 2);

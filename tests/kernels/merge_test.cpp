@@ -101,6 +101,22 @@ TEST_CASE("lines that overlap in part are not added, and what they had alone is 
   CHECK(merge.gaps[0].first_tile == line.first_tile + 4);
 }
 
+TEST_CASE("a part beside the whole is an overlap, in either order, and its mismatches stay") {
+  const Record whole = test::finished_record({seed, count, {}});
+  Record part = whole;
+  part.lines.resize(1);
+  part.lines[0].outputs = 256;
+  part.lines[0].mismatches = 3;
+  for (const bool swapped : {false, true}) {
+    std::vector<NamedRecord> records{{"whole.txt", whole}, {"part.txt", part}};
+    if (swapped) std::swap(records[0], records[1]);
+    const Merge merge = merge_records(records);
+    CHECK(merge.gaps.empty());
+    CHECK(merge.overlaps.size() == 1);
+    CHECK(merge.record.lines[0].mismatches == 3);
+  }
+}
+
 TEST_CASE("records of two campaigns are not merged; several machines are listed") {
   const std::vector<NamedRecord> records = shards(2);
   const std::string end = "; merge the records of one campaign";

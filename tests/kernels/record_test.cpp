@@ -86,24 +86,34 @@ TEST_CASE("a text that is no record is refused by its line") {
   };
   const std::string name = "m8n8k4.f16.f16.f16.f16";
   CHECK(line_error(name) == "line 14: expected 8 columns");
-  CHECK(line_error("m8n8k5.f16 registers ties 0 4 0 0 0") ==
+  CHECK(line_error("m8n8k5.f16 registers ties 0 4 0 0 0000000000000000") ==
         "line 14: m8n8k5.f16 is no instruction");
-  CHECK(line_error("wgmma.m64nNk16.f16.f16.f16 shared ties 0 4 0 0 0") ==
+  CHECK(line_error("wgmma.m64nNk16.f16.f16.f16 shared ties 0 4 0 0 0000000000000000") ==
         "line 14: wgmma.m64nNk16.f16.f16.f16 is no instruction");
-  CHECK(line_error(name + " memory ties 0 4 0 0 0") ==
+  CHECK(line_error(name + " memory ties 0 4 0 0 0000000000000000") ==
         "line 14: memory: choose registers or shared");
-  CHECK(line_error(name + " registers tied 0 4 0 0 0") == "line 14: tied is no family");
-  CHECK(line_error(name + " registers ties 18446744073709551612 4 0 0 0") ==
-        "line 14: more tiles than a campaign has");
-  CHECK(line_error(name + " registers ties 1 4 0 0 0") ==
+  CHECK(line_error(name + " registers tied 0 4 0 0 0000000000000000") ==
+        "line 14: tied is no family");
+  CHECK(line_error(name + " registers ties 18446744073709551612 4 0 0 0000000000000000") ==
+        "line 14: more tiles than the count has");
+  CHECK(line_error(name + " registers ties 1 4 0 0 0000000000000000") ==
         "line 14: tiles are not whole instructions");
-  CHECK(line_error(name + " registers ties 0 4 64 0 0") ==
+  CHECK(line_error(name + " registers ties 0 4 64 0 0000000000000000") ==
         "line 14: outputs are not whole instructions");
-  CHECK(line_error(name + " registers ties 0 4 512 0 0") ==
+  CHECK(line_error(name + " registers ties 0 4 512 0 0000000000000000") ==
         "line 14: more outputs than the tiles have");
-  CHECK(line_error(name + " registers ties 0 4 256 257 0") ==
+  CHECK(line_error(name + " registers ties 0 4 256 257 0000000000000000") ==
         "line 14: more mismatches than outputs");
-  CHECK(line_error(name + " registers ties 0 4 256 0 xyz") == "line 14: xyz is no whole number");
+  CHECK(line_error(name + " shared ties 0 4 256 0 0000000000000000") ==
+        "line 14: m8n8k4.f16.f16.f16.f16 takes A from registers");
+  CHECK(line_error(name + " registers ties 0 4 256 0 abc") ==
+        "line 14: the digest has not 16 hexadecimal digits");
+  CHECK(line_error(name + " registers ties 0 8 256 0 0000000000000000") ==
+        "line 14: more tiles than the count has");
+  CHECK(line_error("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 registers ties 0 4 0 0 0") ==
+        "line 14: the digest has not 16 hexadecimal digits");
+  CHECK(line_error(name + " registers ties 0 4 256 0 xyzxyzxyzxyzxyzx") ==
+        "line 14: xyzxyzxyzxyzxyzx is no whole number");
 }
 
 TEST_CASE("shards are read as I/N, from 1") {
