@@ -31,7 +31,8 @@ std::vector<const Target*> architecture_targets();
 /// Every kernel that the target could run: wgmma at N = 8, with A from both places.
 std::vector<CampaignKernel> emulated_kernels(const Target& target);
 
-/// The target of the first GPU, or nullptr, which the test then reports as skipped.
+/// The target of the first GPU; nullptr, which tests report as skipped, without a GPU or where
+/// target_table lacks its own.
 const Target* gpu_target();
 
 }  // namespace bitmma::test

@@ -70,6 +70,7 @@ void check_kernel(const Target& target, int cuda, const CampaignKernel& kernel,
 
 void check_kernels(const Target& target, int cuda, std::span<const CampaignKernel> kernels,
                    const RunWords& device) {
+  REQUIRE_FALSE(kernels.empty());
   Latest latest;
   for (const CampaignKernel& kernel : kernels) check_kernel(target, cuda, kernel, device, latest);
   MESSAGE(fmt::format(
@@ -87,7 +88,7 @@ TEST_CASE("faults: caught within 10,000 outputs on an emulated device of each ar
 TEST_CASE("faults: caught within 10,000 outputs on the GPU") {
   const Target* target = gpu_target();
   if (target == nullptr) {
-    MESSAGE("skipped: no CUDA device");
+    MESSAGE("skipped: no CUDA device of a known target");
     return;
   }
   const int cuda = parse_cuda(kernel_compiler_version()).value();
