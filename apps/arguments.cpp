@@ -105,8 +105,8 @@ Execution execution_argument(std::string_view arch, std::string_view instr, int 
   const Instruction row = instruction_argument(instr);
   if (!row.runs_on(target)) throw UsageError(absent_message(row, target));
   if (row.first_cuda > cuda)
-    throw UsageError(fmt::format("{} needs CUDA {}.{} or later", short_name(row),
-                                 row.first_cuda / 100, row.first_cuda % 100));
+    throw UsageError(
+        fmt::format("{} needs CUDA {} or later", short_name(row), cuda_text(row.first_cuda)));
   return resolve(row, target, cuda);
 }
 

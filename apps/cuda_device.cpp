@@ -18,11 +18,10 @@ std::vector<DeviceInfo> cuda_devices() {
 
 CudaDevice require_cuda_device() {
   const std::vector<DeviceInfo> found = cuda_devices();
-  const std::string name = fmt::format("sm_{}", found.front().sm);
-  const Target* target = find_target(name);
+  const Target* target = find_target(found.front().sm);
   if (target == nullptr)
-    throw UsageError(fmt::format("{} is {}, an unknown target; there are {}", found.front().name,
-                                 name, target_names()));
+    throw UsageError(fmt::format("{} is sm_{}, an unknown target; there are {}", found.front().name,
+                                 found.front().sm, target_names()));
   return {found.front(), *target};
 }
 

@@ -58,13 +58,9 @@ std::string target_text(const Target& target, std::span<const CampaignKernel> ke
                      table.text());
 }
 
-const Target* target_of(const DeviceInfo& device) {
-  return find_target(fmt::format("sm_{}", device.sm));
-}
-
 Json device_json(std::size_t index, const DeviceInfo& device,
                  std::span<const CampaignKernel> kernels) {
-  const Target* target = target_of(device);
+  const Target* target = find_target(device.sm);
   Json json{{"index", index},
             {"name", device.name},
             {"capability", fmt::format("{}.{}", device.sm / 10, device.sm % 10)},
@@ -94,7 +90,7 @@ std::string devices_text(std::span<const DeviceInfo> devices,
   std::set<const Target*> targets;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceInfo& device = devices[i];
-    const Target* target = target_of(device);
+    const Target* target = find_target(device.sm);
     if (target != nullptr) targets.insert(target);
     table.add({std::to_string(i), device.name, fmt::format("{}.{}", device.sm / 10, device.sm % 10),
                target == nullptr ? "unknown" : std::string(target->name), device.driver,

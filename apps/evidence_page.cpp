@@ -21,45 +21,29 @@ constexpr EvidenceLabel labels[] = {EvidenceLabel::hardware, EvidenceLabel::vect
 constexpr std::string_view head =
     "<!-- Written by `./dev evidence` from isa/ and tests/vectors/. Do not edit. -->\n\n";
 
-std::string instructions_table(const Target& target) {
-  Table table({"instruction", "runs", "machine code", "evidence", "source"});
-  for (const Instruction& row : instruction_table) {
-    if (!row.runs_on(target)) continue;
-    const Evidence& evidence = find_evidence(row, target);
-    table.add({fmt::format("`{}`", short_name(row)), is_native(row, target) ? "native" : "lowered",
-               with_counts(machine_code(row, target)), std::string(label_name(evidence.label)),
-               std::string(evidence.source)});
-  }
-  return table.markdown();
-}
-
 /// The kernels of one row of the table that read A from one place, over N and families.
-struct Total {
+struct RowTotal {
   std::set<int> n;
-  std::uint64_t outputs = 0;
-  std::uint64_t mismatches = 0;
-  std::uint64_t digest = 0;
+  RecordTotal sum;
 };
 
 std::string measured_table(const Record& record) {
   std::vector<std::pair<std::string, ASource>> order;
-  std::map<std::pair<std::string, ASource>, Total> totals;
+  std::map<std::pair<std::string, ASource>, RowTotal> totals;
   for (const RecordLine& line : record.lines) {
     const Instruction row = find_instruction(line.instruction).value();
     const std::pair key{short_name(table_row(row)), line.a_source};
     if (!totals.contains(key)) order.push_back(key);
-    Total& total = totals[key];
+    RowTotal& total = totals[key];
     total.n.insert(row.n);
-    total.outputs += line.outputs;
-    total.mismatches += line.mismatches;
-    total.digest += line.digest;
+    total.sum.add(line);
   }
   Table table({"instruction", "A from", "kernels", "outputs", "mismatches", "digest"});
   for (const auto& key : order) {
-    const Total& total = totals.at(key);
+    const RowTotal& total = totals.at(key);
     table.add({fmt::format("`{}`", key.first), std::string(a_source_name(key.second)),
-               std::to_string(total.n.size()), std::to_string(total.outputs),
-               std::to_string(total.mismatches), fmt::format("{:016x}", total.digest)});
+               std::to_string(total.n.size()), std::to_string(total.sum.outputs),
+               std::to_string(total.sum.mismatches), digest_text(total.sum.digest)});
   }
   return table.markdown();
 }
@@ -71,12 +55,6 @@ std::vector<std::string> families_of(const Record& record) {
   return families;
 }
 
-std::uint64_t outputs_of(const Record& record) {
-  std::uint64_t outputs = 0;
-  for (const RecordLine& line : record.lines) outputs += line.outputs;
-  return outputs;
-}
-
 std::string record_section(const NamedRecord& named) {
   const Record& record = named.record;
   const Provenance& from = record.provenance;
@@ -84,7 +62,7 @@ std::string record_section(const NamedRecord& named) {
       "\n## {}\n\n{}, driver {}, CUDA {}, nvcc {}, bitmma {}, {}; seed {}, {} outputs of each "
       "kernel in each family, {} in all. Families: {}.\n\n{}",
       named.name, from.gpu, from.driver, from.cuda, from.nvcc, from.bitmma, from.date,
-      record.cases.seed, record.cases.count, outputs_of(record),
+      record.cases.seed, record.cases.count, total_of(record).outputs,
       fmt::join(families_of(record), ", "), measured_table(record));
 }
 
@@ -97,10 +75,23 @@ std::map<EvidenceLabel, int> label_counts(const Target& target) {
 
 }  // namespace
 
+Table evidence_table_of(const Target& target, std::string_view quote) {
+  Table table({"instruction", "runs", "machine code", "evidence", "source"});
+  for (const Instruction& row : instruction_table) {
+    if (!row.runs_on(target)) continue;
+    const Evidence& evidence = find_evidence(row, target);
+    table.add({fmt::format("{0}{1}{0}", quote, short_name(row)),
+               is_native(row, target) ? "native" : "lowered",
+               with_counts(machine_code(row, target)), std::string(label_name(evidence.label)),
+               std::string(evidence.source)});
+  }
+  return table;
+}
+
 std::string evidence_page(const Target& target, std::span<const NamedRecord> records) {
   std::string page =
       fmt::format("{}# {}: {}\n\n{}", head, target.name, architecture_name(target.architecture),
-                  instructions_table(target));
+                  evidence_table_of(target, "`").markdown());
   for (const NamedRecord& record : records) page += record_section(record);
   return page;
 }

@@ -3,11 +3,17 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "bitmma/apps/table.hpp"
 #include "bitmma/isa/target.hpp"
 #include "bitmma/kernels/merge.hpp"
 
 namespace bitmma {
+
+/// How each instruction of the target runs, its evidence and the source of that; `quote` stands
+/// around the names.
+Table evidence_table_of(const Target& target, std::string_view quote = "");
 
 /// A target's page: a line for each instruction, and one for each kernel of each record.
 std::string evidence_page(const Target& target, std::span<const NamedRecord> records);

@@ -66,9 +66,7 @@ std::string explanation_json(const Explanation& whole) {
   const ExplainedError& error = whole.error;
   Json json{{"instr", short_name(row)},
             {"arch", whole.target.name},
-            {"cuda", std::to_string(whole.execution.cuda / 100)
-                         .append(".")
-                         .append(std::to_string(whole.execution.cuda % 100))},
+            {"cuda", cuda_text(whole.execution.cuda)},
             {"native", is_native(row, whole.target)},
             {"evidence", label_name(evidence.label)},
             {"operations", operations},

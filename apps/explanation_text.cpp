@@ -167,11 +167,13 @@ std::size_t with_ignored_bits(const Format& format, const std::vector<Code>& cod
       std::ranges::count_if(codes, [&](Code code) { return (code & ignored) != 0; }));
 }
 
-/// True if a newer toolkit emits another sequence, which is what the evidence is about.
-bool is_older_lowering(const Explanation& whole) {
-  const Instruction& row = whole.execution.instruction;
-  return lowered_program(row, whole.target, whole.execution.cuda).data() !=
-         lowered_program(row, whole.target).data();
+/// What is known of a sequence that newer toolkits do not emit, as the line for it, or nothing.
+std::string older_lowering(const Explanation& whole) {
+  const Execution& execution = whole.execution;
+  const Lowering* lowering = find_lowering(execution.instruction, whole.target, execution.cuda);
+  if (lowering == nullptr || lowering->older_evidence.empty()) return "";
+  return fmt::format("as CUDA {} compiles it, before another sequence: {}\n",
+                     cuda_text(execution.cuda), lowering->older_evidence);
 }
 
 std::string head(const Explanation& whole) {
@@ -182,11 +184,7 @@ std::string head(const Explanation& whole) {
       whole.target.name, is_native(row, whole.target) ? "native" : "lowered",
       label_name(evidence.label), evidence.source, whole.a.size(),
       whole.operations.back().instruction + 1, whole.operations.back().instruction == 0 ? "" : "s");
-  if (is_older_lowering(whole))
-    text += fmt::format(
-        "as CUDA {}.{} compiles it, before another sequence: measured on 5.6 million outputs of an "
-        "H200, docs/measurements.md\n",
-        whole.execution.cuda / 100, whole.execution.cuda % 100);
+  text += older_lowering(whole);
   const std::size_t truncated =
       with_ignored_bits(*row.a, whole.a) + with_ignored_bits(*row.b, whole.b);
   if (truncated > 0)

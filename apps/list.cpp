@@ -26,18 +26,6 @@ nlohmann::ordered_json as_json(const Instruction& row, const Target& target) {
           {"source", evidence.source}};
 }
 
-void print_target(const Target& target) {
-  Table table({"instruction", "runs", "machine code", "evidence", "source"});
-  for (const Instruction& row : instruction_table) {
-    if (!row.runs_on(target)) continue;
-    const Evidence& evidence = find_evidence(row, target);
-    table.add({short_name(row), is_native(row, target) ? "native" : "lowered",
-               with_counts(machine_code(row, target)), std::string(label_name(evidence.label)),
-               std::string(evidence.source)});
-  }
-  fmt::print("{}", table.text());
-}
-
 void print_all() {
   std::vector<std::string> head{"instruction"};
   for (const Target& target : target_table) head.emplace_back(target.name.substr(3));
@@ -91,7 +79,7 @@ void run(const Options& options) {
   if (options.json) return print_json(only);
   if (options.markdown) return print_markdown(options, only);
   if (only == nullptr) return print_all();
-  print_target(*only);
+  fmt::print("{}", evidence_table_of(*only).text());
 }
 
 }  // namespace

@@ -121,12 +121,6 @@ Record resume(const std::string& file, Record record) {
   return before;
 }
 
-std::uint64_t outputs_done(const Record& record) {
-  std::uint64_t outputs = 0;
-  for (const RecordLine& line : record.lines) outputs += line.outputs;
-  return outputs;
-}
-
 std::uint64_t outputs_planned(const Record& record) {
   std::uint64_t outputs = 0;
   for (const RecordLine& line : record.lines) {
@@ -147,11 +141,11 @@ class Watcher {
   Watcher(const Options& options, const Record& record)
       : options_(options),
         record_(record),
-        done_(outputs_done(record)),
+        done_(total_of(record).outputs),
         progress_(outputs_planned(record) - done_, "outputs", time_limit(options)) {}
 
   bool operator()() {
-    const std::uint64_t done = outputs_done(record_);
+    const std::uint64_t done = total_of(record_).outputs;
     progress_.advance(done - done_);
     done_ = done;
     const Clock::time_point now = Clock::now();

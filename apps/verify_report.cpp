@@ -20,17 +20,7 @@ using Json = nlohmann::ordered_json;
 struct KernelTotal {
   std::string instruction;
   std::string_view a_source;
-  std::set<std::string> families;
-  std::uint64_t outputs = 0;
-  std::uint64_t mismatches = 0;
-  std::uint64_t digest = 0;
-
-  void add(const RecordLine& line) {
-    families.insert(line.family);
-    outputs += line.outputs;
-    mismatches += line.mismatches;
-    digest += line.digest;
-  }
+  RecordTotal sum;
 };
 
 /// A kernel's lines stand together.
@@ -41,43 +31,35 @@ std::vector<KernelTotal> kernel_totals(const Record& record) {
     if (totals.empty() || totals.back().instruction != line.instruction ||
         totals.back().a_source != a_source)
       totals.push_back({line.instruction, a_source, {}});
-    totals.back().add(line);
+    totals.back().sum.add(line);
   }
   return totals;
-}
-
-KernelTotal total_of(const Record& record) {
-  KernelTotal total{"all", "", {}};
-  for (const RecordLine& line : record.lines) total.add(line);
-  return total;
 }
 
 bool is_complete(const Record& record) {
   return std::ranges::all_of(record.lines, &RecordLine::is_complete);
 }
 
-std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
-
 std::vector<std::string> table_line(const KernelTotal& total) {
   return {total.instruction,
           std::string(total.a_source),
-          std::to_string(total.families.size()),
-          std::to_string(total.outputs),
-          std::to_string(total.mismatches),
-          digest_text(total.digest)};
+          std::to_string(total.sum.families.size()),
+          std::to_string(total.sum.outputs),
+          std::to_string(total.sum.mismatches),
+          digest_text(total.sum.digest)};
 }
 
 Json cases_json(const Record& record) {
   const Provenance& from = record.provenance;
-  const KernelTotal total = total_of(record);
+  const RecordTotal total = total_of(record);
   Json kernels = Json::array();
   for (const KernelTotal& kernel : kernel_totals(record))
     kernels.push_back({{"instr", kernel.instruction},
                        {"a", kernel.a_source},
-                       {"families", kernel.families},
-                       {"outputs", kernel.outputs},
-                       {"mismatches", kernel.mismatches},
-                       {"digest", digest_text(kernel.digest)}});
+                       {"families", kernel.sum.families},
+                       {"outputs", kernel.sum.outputs},
+                       {"mismatches", kernel.sum.mismatches},
+                       {"digest", digest_text(kernel.sum.digest)}});
   return {{"gpu", from.gpu},
           {"target", from.target},
           {"driver", from.driver},
@@ -166,7 +148,7 @@ std::string totals_text(const Record& record) {
   Table table({"instruction", "a", "families", "outputs", "mismatches", "digest"});
   const std::vector<KernelTotal> totals = kernel_totals(record);
   for (const KernelTotal& total : totals) table.add(table_line(total));
-  if (totals.size() != 1) table.add(table_line(total_of(record)));
+  if (totals.size() != 1) table.add(table_line({"all", "", total_of(record)}));
   return fmt::format(
       "{} ({}), driver {}, CUDA {}, nvcc {}, bitmma {}, {}\n"
       "seed {}, {} outputs of each kernel in each family, shard {}\n\n{}",
@@ -187,12 +169,12 @@ std::string mismatch_text(const Mismatch& mismatch, std::uint64_t seed) {
   return fmt::format(
       "MISMATCH {} {} {}, tile {}, row {}, column {}: GPU {}, emulator {}{}\n\n"
       "on this GPU again:   {}\n"
-      "on any machine:      bitmma explain --cuda {}.{} --case \"{}\"\n\n{}",
+      "on any machine:      bitmma explain --cuda {} --case \"{}\"\n\n{}",
       mismatch.line.instruction, a_source_name(mismatch.line.a_source), mismatch.line.family,
       mismatch.tile + static_cast<std::uint64_t>(mismatch.block), mismatch.row, mismatch.column,
       hex_text(*dot.row.d, returned), hex_text(*dot.row.d, mismatch.emulated),
       returned == mismatch.emulated ? "; the GPU's second run agreed, so its first one erred" : "",
-      replay_command(mismatch, seed), mismatch.cuda / 100, mismatch.cuda % 100, case_line(dot),
+      replay_command(mismatch, seed), cuda_text(mismatch.cuda), case_line(dot),
       explanation_text(explanation_of(mismatch), std::nullopt));
 }
 

@@ -108,8 +108,9 @@ inline constexpr Operation fp8_as_f16_f16[] = {
 
 }  // namespace program
 
-/// A version of the CUDA toolkit, whose ptxas chooses the machine code: 1208 for CUDA 12.8.
-inline constexpr int newest_cuda = 1300;  ///< whose machine code was read
+/// The newest CUDA toolkit that the tables tell from older ones, whose ptxas chooses the machine
+/// code: 1208 for CUDA 12.8.
+inline constexpr int newest_cuda = 1300;
 
 /// 1208 for "12.8" and for "12.8.93"; empty for a text that is no version.
 constexpr std::optional<int> parse_cuda(std::string_view text) {
@@ -119,6 +120,11 @@ constexpr std::optional<int> parse_cuda(std::string_view text) {
   const int minor = zero ? 0 : detail::take_number(text);
   if (minor < 0 || minor > 99 || (!text.empty() && text.front() != '.')) return std::nullopt;
   return 100 * major + minor;
+}
+
+/// "12.8" for 1208: the inverse of parse_cuda().
+inline std::string cuda_text(int cuda) {
+  return std::to_string(cuda / 100).append(".").append(std::to_string(cuda % 100));
 }
 
 /// One row: on these targets and up to that toolkit, instructions of this m, operand class and
@@ -132,7 +138,8 @@ struct Lowering {
   const Format* d;
   const Format* c;
   std::span<const Operation> program;
-  int last_cuda = newest_cuda;
+  int last_cuda = newest_cuda;           ///< the last toolkit that emits it
+  std::string_view older_evidence = {};  ///< of a row that a newer toolkit has another one for
 };
 
 // Source: SASS of ptxas 13.0 for sm_80 to sm_120, and of 12.4, 12.5, 12.6, 12.8 and 12.9 for FP8 on
@@ -143,25 +150,34 @@ inline constexpr Lowering lowering_table[] = {
     {80, any_later_sm, 8, OperandClass::half, &f32, &f16, program::ffma_chain_c_f16},
     {80, any_later_sm, 8, OperandClass::half, &f16, &f16, program::product_pairs},
     // RTX Blackwell (sm_120) has FP8 tensor cores for mma.sync again.
-    {90, 90, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32_apart, 1206},
+    {90, 90, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32_apart, 1206,
+     "measured on 5.6 million outputs of an H200, docs/measurements.md"},
     {90, 119, 16, OperandClass::fp8, &f32, &f32, program::fp8_as_f16_f32},
     {90, 119, 16, OperandClass::fp8, &f16, &f16, program::fp8_as_f16_f16},
 };
 
-/// The operations that the instruction runs as on the target, compiled by that toolkit; one newer
-/// than the newest counts as that. Requires row.runs_on(target).
-constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target,
-                                                     int cuda = newest_cuda) {
+/// The row for the instruction on the target, compiled by that toolkit, or nullptr where it is
+/// native; a toolkit newer than the newest counts as that. Requires row.runs_on(target).
+constexpr const Lowering* find_lowering(const Instruction& row, const Target& target,
+                                        int cuda = newest_cuda) {
   for (const Lowering& lowering : lowering_table)
     if (lowering.first_sm <= target.sm && target.sm <= lowering.last_sm && lowering.m == row.m &&
         lowering.operands == operand_class(*row.a) && *lowering.d == *row.d &&
         *lowering.c == *row.c && std::min(cuda, newest_cuda) <= lowering.last_cuda)
-      return lowering.program;
-  return program::native;
+      return &lowering;
+  return nullptr;
+}
+
+/// The operations that the instruction runs as. Requires row.runs_on(target).
+constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target,
+                                                     int cuda = newest_cuda) {
+  const Lowering* lowering = find_lowering(row, target, cuda);
+  if (lowering == nullptr) return program::native;
+  return lowering->program;
 }
 
 constexpr bool is_native(const Instruction& row, const Target& target) {
-  return lowered_program(row, target).data() == program::native;
+  return find_lowering(row, target) == nullptr;
 }
 
 namespace detail {

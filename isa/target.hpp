@@ -61,6 +61,13 @@ constexpr const Target* find_target(std::string_view name) {
   return nullptr;
 }
 
+/// The row of that compute capability, major · 10 + minor, or nullptr.
+constexpr const Target* find_target(int sm) {
+  for (const Target& target : target_table)
+    if (target.sm == sm) return &target;
+  return nullptr;
+}
+
 /// Operands that share a datapath row: f16, bf16 and tf32; e4m3 and e5m2.
 enum class OperandClass : std::uint8_t { half, fp8 };
 

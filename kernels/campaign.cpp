@@ -35,9 +35,7 @@ class LineRun {
     if (line_.outputs == 0)
       if (const std::optional<std::uint64_t> index = check_on_host()) return mismatch(*index);
     const SliceResult result = device_.run_slice(execution_, slice_);
-    line_.outputs += result.outputs;
-    line_.mismatches += result.mismatches;
-    line_.digest += result.digest;
+    note(result);
     if (!result.first_mismatch) return std::nullopt;
     return mismatch(*result.first_mismatch);
   }
@@ -56,34 +54,31 @@ class LineRun {
     const Batch sample = batch(first.first_tile, first.tiles);
     const std::vector<Code> measured = device_.measure(sample, line_.a_source);
     const std::vector<Code> emulated = emulate(execution_, sample);
-    const auto difference = std::ranges::mismatch(measured, emulated);
-    if (difference.in1 != measured.end()) {
-      note_mismatches(measured, emulated);
-      return static_cast<std::uint64_t>(difference.in1 - measured.begin());
-    }
-    const SliceResult again = device_.run_slice(execution_, first);
-    if (again.first_mismatch) return again.first_mismatch;
-    if (again.digest != digest_of(measured))
+    SliceResult result{measured.size(), 0, digest_of(first_output(), measured), std::nullopt};
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      if (measured[i] != emulated[i] && result.mismatches++ == 0) result.first_mismatch = i;
+    const SliceResult on_gpu = device_.run_slice(execution_, first);
+    for (const SliceResult& each : {result, on_gpu})
+      if (each.first_mismatch) {
+        note(each);
+        return each.first_mismatch;
+      }
+    if (on_gpu.digest != result.digest)
       throw DeviceError("the GPU returns other outputs for the operands that it makes itself: " +
                         line_.instruction + " " + line_.family);
     return std::nullopt;
   }
 
-  /// The line ends with these outputs.
-  void note_mismatches(const std::vector<Code>& measured, const std::vector<Code>& emulated) {
-    line_.outputs += measured.size();
-    line_.digest += digest_of(measured);
-    for (std::size_t i = 0; i < measured.size(); ++i)
-      line_.mismatches += measured[i] == emulated[i] ? 0 : 1;
+  void note(const SliceResult& result) {
+    line_.outputs += result.outputs;
+    line_.mismatches += result.mismatches;
+    line_.digest += result.digest;
   }
 
-  /// Of outputs from the slice's first tile on.
-  std::uint64_t digest_of(const std::vector<Code>& outputs) const {
+  /// The number of the part's first output, counted from tile 0.
+  std::uint64_t first_output() const {
     const Instruction& row = execution_.instruction;
-    std::uint64_t number = slice_.first_tile * static_cast<std::uint64_t>(row.m * row.n);
-    std::uint64_t digest = 0;
-    for (const Code code : outputs) digest += output_digest(number++, code);
-    return digest;
+    return slice_.first_tile * static_cast<std::uint64_t>(row.m * row.n);
   }
 
   /// Runs the instruction of the part's differing output again.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "bitmma/compare/families.hpp"
 #include "bitmma/isa/host_device.hpp"
@@ -13,6 +14,13 @@ namespace bitmma {
 /// their order, and digests of parts add up.
 BITMMA_HD inline std::uint64_t output_digest(std::uint64_t output, Code code) {
   return Random(Random(output).bits() ^ code).bits();
+}
+
+/// Of outputs in a row, the first of which has that number.
+inline std::uint64_t digest_of(std::uint64_t first_output, std::span<const Code> codes) {
+  std::uint64_t digest = 0;
+  for (const Code code : codes) digest += output_digest(first_output++, code);
+  return digest;
 }
 
 }  // namespace bitmma

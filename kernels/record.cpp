@@ -36,13 +36,6 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) 
   return number;
 }
 
-std::string hexadecimal(std::uint64_t number) {
-  char text[16];
-  const auto result = std::to_chars(text, text + sizeof text, number, 16);
-  const auto digits = static_cast<std::size_t>(result.ptr - text);
-  return std::string(sizeof text - digits, '0').append(text, digits);
-}
-
 std::uint64_t outputs_of_a_tile(const Instruction& row) {
   return static_cast<std::uint64_t>(row.m * row.n);
 }
@@ -162,6 +155,26 @@ std::uint64_t RecordLine::done() const {
   return outputs / outputs_of_a_tile(find_instruction(instruction).value());
 }
 
+void RecordTotal::add(const RecordLine& line) {
+  families.insert(line.family);
+  outputs += line.outputs;
+  mismatches += line.mismatches;
+  digest += line.digest;
+}
+
+RecordTotal total_of(const Record& record) {
+  RecordTotal total;
+  for (const RecordLine& line : record.lines) total.add(line);
+  return total;
+}
+
+std::string digest_text(std::uint64_t digest) {
+  char text[16];
+  const auto result = std::to_chars(text, text + sizeof text, digest, 16);
+  const auto digits = static_cast<std::size_t>(result.ptr - text);
+  return std::string(sizeof text - digits, '0').append(text, digits);
+}
+
 std::string_view a_source_name(ASource a_source) {
   return a_source == ASource::registers ? "registers" : "shared";
 }
@@ -206,7 +219,7 @@ void write_record(std::ostream& out, const Record& record) {
   for (const RecordLine& line : record.lines)
     out << line.instruction << " " << a_source_name(line.a_source) << " " << line.family << " "
         << line.first_tile << " " << line.tiles << " " << line.outputs << " " << line.mismatches
-        << " " << hexadecimal(line.digest) << "\n";
+        << " " << digest_text(line.digest) << "\n";
 }
 
 Record read_record(std::istream& in) {

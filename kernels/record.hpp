@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <istream>
 #include <ostream>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -91,6 +92,22 @@ struct Record {
   CampaignCases cases;
   std::vector<RecordLine> lines;
 };
+
+/// Lines added up.
+struct RecordTotal {
+  std::set<std::string> families;
+  std::uint64_t outputs = 0;
+  std::uint64_t mismatches = 0;
+  std::uint64_t digest = 0;
+
+  void add(const RecordLine& line);
+};
+
+/// All lines of a record.
+RecordTotal total_of(const Record& record);
+
+/// 16 hexadecimal digits.
+std::string digest_text(std::uint64_t digest);
 
 /// "registers" or "shared": where an instruction reads A.
 std::string_view a_source_name(ASource a_source);

@@ -22,7 +22,7 @@ const Target* device_target() {
     MESSAGE("skipped: no CUDA device");
     return nullptr;
   }
-  const Target* target = find_target(fmt::format("sm_{}", found.front().sm));
+  const Target* target = find_target(found.front().sm);
   REQUIRE(target != nullptr);
   return target;
 }

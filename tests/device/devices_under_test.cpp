@@ -89,7 +89,7 @@ std::vector<CampaignKernel> emulated_kernels(const Target& target) {
 
 const Target* gpu_target() {
   const std::vector<DeviceInfo> found = devices();
-  return found.empty() ? nullptr : find_target("sm_" + std::to_string(found.front().sm));
+  return found.empty() ? nullptr : find_target(found.front().sm);
 }
 
 }  // namespace bitmma::test

@@ -27,9 +27,9 @@ inline CampaignDevice emulated_device(const Target& target, const Fault& fault) 
     const Batch batch = make_batch(row, slice.family, slice.seed, slice.first_tile, slice.tiles);
     const std::vector<Code> d = measure(batch, slice.a_source);
     const std::vector<Code> emulated = emulate(execution, batch);
-    SliceResult result{d.size(), 0, 0, std::nullopt};
+    SliceResult result{d.size(), 0, digest_of(outputs_before(row, slice.first_tile), d),
+                       std::nullopt};
     for (std::size_t i = 0; i < d.size(); ++i) {
-      result.digest += output_digest(outputs_before(row, slice.first_tile) + i, d[i]);
       if (d[i] != emulated[i] && result.mismatches++ == 0) result.first_mismatch = i;
     }
     return result;

@@ -90,10 +90,10 @@ int count_exactly(const Listing& listing, const std::string& name) {
                           std::ranges::count(listing.opcodes, name + ".STEP0"));
 }
 
-/// The listing holds what the lowering table says, for every element that a lane holds of D.
 /// Of the toolkit that compiled the kernels.
 const int cuda = parse_cuda(BITMMA_CUDA).value_or(newest_cuda);
 
+/// The listing holds what the lowering table says, for every element that a lane holds of D.
 void check_machine_code(const Listing& listing, const Instruction& row) {
   const Target& target = *listing.target;
   const bool runs = row.runs_on(target);

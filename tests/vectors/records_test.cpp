@@ -51,23 +51,13 @@ Claim parse_claim(const std::string& text) {
   return claim;
 }
 
-/// One kernel over its families.
-struct KernelTotal {
-  std::uint64_t outputs = 0;
-  std::uint64_t mismatches = 0;
-  std::set<std::string> families;
-};
-
 /// The kernels of a row of the table, by name and place of A.
-std::map<std::string, KernelTotal> kernels_of(const Record& record, const Instruction& row) {
-  std::map<std::string, KernelTotal> kernels;
+std::map<std::string, RecordTotal> kernels_of(const Record& record, const Instruction& row) {
+  std::map<std::string, RecordTotal> kernels;
   for (const RecordLine& line : record.lines) {
     const Instruction own = find_instruction(line.instruction).value();
     if (short_name(table_row(own)) != short_name(row)) continue;
-    KernelTotal& total = kernels[line.instruction + std::string(a_source_name(line.a_source))];
-    total.outputs += line.outputs;
-    total.mismatches += line.mismatches;
-    total.families.insert(line.family);
+    kernels[line.instruction + std::string(a_source_name(line.a_source))].add(line);
   }
   return kernels;
 }
@@ -91,11 +81,8 @@ std::uint64_t emulated_digest(const Record& record, const RecordLine& line) {
   const Execution execution = resolve(row, *find_target(record.provenance.target));
   const Batch batch = make_batch(row, find_family(line.family).value(), record.cases.seed,
                                  line.first_tile, line.tiles);
-  const std::uint64_t first = line.first_tile * static_cast<std::uint64_t>(row.m * row.n);
-  std::uint64_t digest = 0;
-  std::uint64_t output = first;
-  for (const Code code : emulate(execution, batch)) digest += output_digest(output++, code);
-  return digest;
+  return digest_of(line.first_tile * static_cast<std::uint64_t>(row.m * row.n),
+                   emulate(execution, batch));
 }
 
 }  // namespace
