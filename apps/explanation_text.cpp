@@ -170,8 +170,9 @@ std::size_t with_ignored_bits(const Format& format, const std::vector<Code>& cod
 /// What is known of a sequence that newer toolkits do not emit, as the line for it, or nothing.
 std::string older_lowering(const Explanation& whole) {
   const Execution& execution = whole.execution;
-  const Lowering* lowering = find_lowering(execution.instruction, whole.target, execution.cuda);
-  if (lowering == nullptr || lowering->older_evidence.empty()) return "";
+  const std::optional<Lowering> lowering =
+      find_lowering(execution.instruction, whole.target, execution.cuda);
+  if (!lowering || lowering->older_evidence.empty()) return "";
   return fmt::format("as CUDA {} compiles it, before another sequence: {}\n",
                      cuda_text(execution.cuda), lowering->older_evidence);
 }

@@ -156,28 +156,27 @@ inline constexpr Lowering lowering_table[] = {
     {90, 119, 16, OperandClass::fp8, &f16, &f16, program::fp8_as_f16_f16},
 };
 
-/// The row for the instruction on the target, compiled by that toolkit, or nullptr where it is
-/// native; a toolkit newer than the newest counts as that. Requires row.runs_on(target).
-constexpr const Lowering* find_lowering(const Instruction& row, const Target& target,
-                                        int cuda = newest_cuda) {
+/// The row for the instruction on the target, compiled by that toolkit; empty where it is native. A
+/// toolkit newer than the newest counts as that. Requires row.runs_on(target).
+constexpr std::optional<Lowering> find_lowering(const Instruction& row, const Target& target,
+                                                int cuda = newest_cuda) {
   for (const Lowering& lowering : lowering_table)
     if (lowering.first_sm <= target.sm && target.sm <= lowering.last_sm && lowering.m == row.m &&
         lowering.operands == operand_class(*row.a) && *lowering.d == *row.d &&
         *lowering.c == *row.c && std::min(cuda, newest_cuda) <= lowering.last_cuda)
-      return &lowering;
-  return nullptr;
+      return lowering;
+  return std::nullopt;
 }
 
 /// The operations that the instruction runs as. Requires row.runs_on(target).
 constexpr std::span<const Operation> lowered_program(const Instruction& row, const Target& target,
                                                      int cuda = newest_cuda) {
-  const Lowering* lowering = find_lowering(row, target, cuda);
-  if (lowering == nullptr) return program::native;
-  return lowering->program;
+  const std::optional<Lowering> lowering = find_lowering(row, target, cuda);
+  return lowering ? lowering->program : program::native;
 }
 
 constexpr bool is_native(const Instruction& row, const Target& target) {
-  return find_lowering(row, target) == nullptr;
+  return !find_lowering(row, target);
 }
 
 namespace detail {
