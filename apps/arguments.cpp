@@ -104,9 +104,10 @@ Execution execution_argument(std::string_view arch, std::string_view instr, int 
   const Target& target = target_argument(arch);
   const Instruction row = instruction_argument(instr);
   if (!row.runs_on(target)) throw UsageError(absent_message(row, target));
-  if (row.first_cuda > cuda)
-    throw UsageError(
-        fmt::format("{} needs CUDA {} or later", short_name(row), cuda_text(row.first_cuda)));
+  const int first_cuda = std::max(target.first_cuda, row.first_cuda);
+  if (cuda < first_cuda)
+    throw UsageError(fmt::format("{} on {} needs CUDA {} or later, not {}", short_name(row),
+                                 target.name, cuda_text(first_cuda), cuda_text(cuda)));
   return resolve(row, target, cuda);
 }
 

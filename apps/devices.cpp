@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -58,8 +59,8 @@ std::string target_text(const Target& target, std::span<const CampaignKernel> ke
                      table.text());
 }
 
-Json device_json(std::size_t index, const DeviceInfo& device,
-                 std::span<const CampaignKernel> kernels) {
+Json device_json(std::size_t index, const ListedDevice& listed) {
+  const DeviceInfo& device = listed.info;
   const Target* target = find_target(device.sm);
   Json json{{"index", index},
             {"name", device.name},
@@ -75,38 +76,45 @@ Json device_json(std::size_t index, const DeviceInfo& device,
   for (const Instruction& row : instruction_table)
     if (row.runs_on(*target))
       json[is_native(row, *target) ? "native" : "lowered"].push_back(short_name(row));
-  for (const CampaignKernel& kernel : kernels)
-    if (kernel.row.runs_on(*target))
-      json["kernels"].push_back(
-          {{"instr", short_name(kernel.row)}, {"a", a_source_name(kernel.a_source)}});
+  for (const CampaignKernel& kernel : listed.kernels)
+    json["kernels"].push_back(
+        {{"instr", short_name(kernel.row)}, {"a", a_source_name(kernel.a_source)}});
   return json;
 }
 
 }  // namespace
 
-std::string devices_text(std::span<const DeviceInfo> devices,
-                         std::span<const CampaignKernel> kernels) {
+std::string devices_text(std::span<const ListedDevice> devices) {
   Table table({"GPU", "name", "capability", "target", "driver", "CUDA", "nvcc"});
-  std::set<const Target*> targets;
+  std::map<const Target*, const ListedDevice*> first_of;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    const DeviceInfo& device = devices[i];
+    const DeviceInfo& device = devices[i].info;
     const Target* target = find_target(device.sm);
-    if (target != nullptr) targets.insert(target);
+    if (target != nullptr) first_of.try_emplace(target, &devices[i]);
     table.add({std::to_string(i), device.name, fmt::format("{}.{}", device.sm / 10, device.sm % 10),
                target == nullptr ? "unknown" : std::string(target->name), device.driver,
                device.runtime, std::string(kernel_compiler_version())});
   }
   std::string text = table.text();
-  for (const Target* target : targets) text += target_text(*target, kernels);
+  for (const auto& [target, device] : first_of) text += target_text(*target, device->kernels);
   return text;
 }
 
-std::string devices_json(std::span<const DeviceInfo> devices,
-                         std::span<const CampaignKernel> kernels) {
+std::string devices_json(std::span<const ListedDevice> devices) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < devices.size(); ++i)
-    json.push_back(device_json(i, devices[i], kernels));
+  for (std::size_t i = 0; i < devices.size(); ++i) json.push_back(device_json(i, devices[i]));
   return json.dump(2);
+}
+
+std::vector<ListedDevice> listed_devices() {
+  std::vector<ListedDevice> listed;
+  for (const DeviceInfo& device : cuda_devices()) {
+    const Target* target = find_target(device.sm);
+    const auto index = static_cast<int>(listed.size());
+    listed.push_back({device, target == nullptr ? std::vector<CampaignKernel>{}
+                                                : runnable_kernels(*target, index)});
+  }
+  return listed;
 }
 
 void add_devices(CLI::App& app) {
@@ -118,9 +126,8 @@ void add_devices(CLI::App& app) {
       "example: bitmma devices --json");
   command->add_flag("--json", *json, "an array of objects");
   command->callback([json] {
-    const std::vector<DeviceInfo> found = cuda_devices();
-    const std::vector<CampaignKernel> kernels = built_kernels();
-    fmt::print("{}", *json ? devices_json(found, kernels) + "\n" : devices_text(found, kernels));
+    const std::vector<ListedDevice> found = listed_devices();
+    fmt::print("{}", *json ? devices_json(found) + "\n" : devices_text(found));
   });
 }
 

@@ -114,8 +114,8 @@ std::string evidence_index() {
       "measured on that GPU and published. Published: the\ndatapath's numbers are published; no "
       "rows were compared. Unverified: taken over from a related target, or\nread off the "
       "compiler's machine code.\n\nA digest is a sum over the GPU's outputs "
-      "(`kernels/digest.hpp`): the same seed and count give the same one\non every GPU that agrees "
-      "with the emulator.\n\n{}",
+      "(`kernels/digest.hpp`): the same seed and count give the same one\non every GPU of the "
+      "target that agrees with the emulator, with every toolkit that lowers alike.\n\n{}",
       head, table.markdown());
 }
 

@@ -66,6 +66,20 @@ void replace_file(const fs::path& path, std::initializer_list<std::string_view> 
 
 std::string system_message(int error) { return std::generic_category().message(error); }
 
+std::ifstream open_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::not_found) throw UsageError("no such file");
+  if (type == fs::file_type::none) throw UsageError(error.message());
+  if (type == fs::file_type::directory) throw UsageError("is a folder; name a file to read");
+  if (type != fs::file_type::regular)
+    throw UsageError("is not a regular file; save it to one and name that");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError(fmt::format("cannot open: {}", system_message(errno)));
+  return file;
+}
+
 void write_file(const fs::path& path, std::initializer_list<std::string_view> parts) {
   with_file_name(path, [&] { replace_file(path, parts); });
 }

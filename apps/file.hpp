@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ auto with_file_name(const std::filesystem::path& path, Action action) {
     throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
+
+/// A regular file, to read: the size of a pipe or a device is not known before its end, which may
+/// never come. Throws UsageError "<reason>", for with_file_name().
+std::ifstream open_file(const std::filesystem::path& path);
 
 /// Writes the parts one after another. The file appears whole or not at all: it is written under
 /// another name in the same folder and then renamed, so an error leaves what stood there before. An

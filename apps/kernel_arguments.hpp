@@ -17,6 +17,9 @@ struct KernelOptions {
 /// --a-from
 void add_a_from_option(CLI::App& command, KernelOptions& options);
 
+/// Before a GPU is looked for. Throws UsageError where the options contradict each other.
+void check_a_from(const KernelOptions& options);
+
 /// The kernels of this build that the target runs and the options name. Throws UsageError with the
 /// choices where there is none.
 std::vector<CampaignKernel> kernel_arguments(const KernelOptions& options, const Target& target);

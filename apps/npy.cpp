@@ -250,20 +250,6 @@ std::vector<std::byte> fortran_to_c_order(const NpyArray& array) {
 
 // Reading the file.
 
-std::uint64_t regular_file_size(const fs::path& path) {
-  std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
-  if (type == fs::file_type::not_found) throw UsageError("no such file");
-  if (type == fs::file_type::none) throw UsageError(error.message());
-  if (type == fs::file_type::directory) throw UsageError("is a folder, not a .npy file");
-  if (type != fs::file_type::regular)
-    throw UsageError(
-        "is not a regular file, so its size is not known before it is read; save it to a file");
-  const std::uint64_t size = fs::file_size(path, error);
-  if (error) throw UsageError(error.message());
-  return size;
-}
-
 void read_exactly(std::ifstream& file, char* destination, std::size_t count) {
   if (count == 0) return;
   errno = 0;
@@ -308,10 +294,10 @@ std::string read_header(std::ifstream& file, std::uint64_t& unread) {
 }
 
 NpyArray read_file(const fs::path& path) {
-  std::uint64_t unread = regular_file_size(path);
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(fmt::format("cannot open: {}", system_message(errno)));
+  std::ifstream file = open_file(path);
+  std::error_code error;
+  std::uint64_t unread = fs::file_size(path, error);
+  if (error) throw UsageError(error.message());
   const Header header = parse_header(read_header(file, unread));
 
   const std::size_t count = byte_count(header.type, header.shape);

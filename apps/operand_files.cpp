@@ -28,10 +28,15 @@ void add_operand_options(CLI::App& command, OperandOptions& options) {
                      "convert wider arrays: rne nearest even, rz truncate, rna nearest away");
 }
 
-Operands read_operands(const OperandOptions& options, const Instruction& row) {
+std::optional<Rounding> rounding_argument(const OperandOptions& options) {
   const std::optional<Rounding> rounding = find_rounding(options.round);
   if (!options.round.empty() && !rounding)
     throw UsageError(fmt::format("--round {}: choose rne, rz or rna", options.round));
+  return rounding;
+}
+
+Operands read_operands(const OperandOptions& options, const Instruction& row) {
+  const std::optional<Rounding> rounding = rounding_argument(options);
   const auto read = [&](const std::string& file, Operand operand) {
     return operand_codes(read_npy(file), row.format(operand), rounding, file);
   };

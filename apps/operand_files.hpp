@@ -35,6 +35,9 @@ struct Operands {
 /// The instruction that the options name. Throws UsageError.
 Execution execution_of(const OperandOptions& options);
 
+/// What --round names, or nothing without it. Throws UsageError.
+std::optional<Rounding> rounding_argument(const OperandOptions& options);
+
 /// Reads the files. Throws UsageError.
 Operands read_operands(const OperandOptions& options, const Instruction& row);
 

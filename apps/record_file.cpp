@@ -1,7 +1,5 @@
 #include "bitmma/apps/record_file.hpp"
 
-#include <fmt/format.h>
-
 #include <fstream>
 #include <sstream>
 
@@ -10,13 +8,14 @@
 namespace bitmma {
 
 Record read_record_file(const std::string& name) {
-  std::ifstream file(name);
-  if (!file) throw UsageError(fmt::format("{}: cannot be read", name));
-  try {
-    return read_record(file);
-  } catch (const RecordError& error) {
-    throw UsageError(fmt::format("{}: {}", name, error.what()));
-  }
+  return with_file_name(name, [&] {
+    std::ifstream file = open_file(name);
+    try {
+      return read_record(file);
+    } catch (const RecordError& error) {
+      throw UsageError(error.what());
+    }
+  });
 }
 
 void write_record_file(const std::string& name, const Record& record) {

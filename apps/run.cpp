@@ -78,7 +78,9 @@ void run_product(const Options& options, const CampaignKernel& kernel, const Run
 
 void run(Options options) {
   options.kernel.instr = options.instr;
+  check_a_from(options.kernel);
   instruction_argument(options.instr);
+  rounding_argument(options);
   check_writable(options.output);
   const CudaDevice device = require_cuda_device();
   const CampaignKernel kernel = chosen_kernel(options, device.target);

@@ -36,10 +36,6 @@ std::vector<KernelTotal> kernel_totals(const Record& record) {
   return totals;
 }
 
-bool is_complete(const Record& record) {
-  return std::ranges::all_of(record.lines, &RecordLine::is_complete);
-}
-
 std::vector<std::string> table_line(const KernelTotal& total) {
   return {total.instruction,
           std::string(total.a_source),
@@ -67,6 +63,7 @@ Json cases_json(const Record& record) {
           {"nvcc", from.nvcc},
           {"bitmma", from.bitmma},
           {"date", from.date},
+          {"cases", record.cases.version},
           {"seed", record.cases.seed},
           {"count", record.cases.count},
           {"shard", shard_text(record.cases.shard)},
@@ -182,7 +179,7 @@ std::string merge_text(const Merge& merge, std::span<const NamedRecord> files) {
   const std::vector<std::string> missing = missing_shards(files);
   std::string text = fmt::format("{} record{}: {}\n", files.size(), files.size() == 1 ? "" : "s",
                                  totals_text(merge.record));
-  if (!missing.empty()) text += fmt::format("\nmissing shards: {}\n", fmt::join(missing, ", "));
+  text += listed("\nmissing shards", missing, [](const std::string& shard) { return shard; });
   text += listed("\ngaps", merge.gaps, range_text);
   text += listed("\noverlaps, the second record's line is not added", merge.overlaps, overlap_text);
   if (merge.gaps.empty() && merge.overlaps.empty()) text += "\nno gaps, no overlaps\n";
@@ -195,9 +192,10 @@ std::string record_json(const Record& record, const std::optional<Mismatch>& mis
   return json.dump(2);
 }
 
-std::string merge_json(const Merge& merge) {
+std::string merge_json(const Merge& merge, std::span<const NamedRecord> files) {
   Json json = cases_json(merge.record);
   json["complete"] = merge.gaps.empty();
+  json["missing_shards"] = missing_shards(files);
   json["gaps"] = Json::array();
   for (const TileRange& gap : merge.gaps) json["gaps"].push_back(range_json(gap));
   json["overlaps"] = Json::array();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "bitmma/kernels/campaign.hpp"
@@ -24,7 +25,7 @@ std::string merge_text(const Merge& merge, std::span<const NamedRecord> files);
 /// One object: provenance, cases, "complete", totals, "kernels", and "first_mismatch" or null.
 std::string record_json(const Record& record, const std::optional<Mismatch>& mismatch);
 
-/// The same with "gaps" and "overlaps" instead of "first_mismatch".
-std::string merge_json(const Merge& merge);
+/// The same with "missing_shards", "gaps" and "overlaps" instead of "first_mismatch".
+std::string merge_json(const Merge& merge, std::span<const NamedRecord> files);
 
 }  // namespace bitmma

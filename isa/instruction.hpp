@@ -34,7 +34,8 @@ struct Instruction {
   const Format* c = nullptr;
   int first_sm = 0;
   int last_sm = any_later_sm;
-  int first_cuda = 0;  ///< first toolkit whose ptxas accepts it: 1208 for CUDA 12.8; 0 for all
+  int first_cuda = 0;  ///< first toolkit whose ptxas accepts it: 1208 for CUDA 12.8; 0 for every
+                       ///< one that its targets have
 
   constexpr const Format& format(Operand operand) const {
     switch (operand) {
@@ -156,8 +157,9 @@ consteval Instruction instruction(std::string_view ptx, int first_sm, int last_s
   return row;
 }
 
-// Source: PTX ISA 8.7, "mma" and "wgmma.mma_async", and what ptxas 13.0 accepts for each target;
-// ptxas 12.4 refuses the rows that are marked 1208 here.
+// Source: PTX ISA 8.7, "mma" and "wgmma.mma_async" with their notes on which version introduced
+// what, and what ptxas 13.0 accepts for each target; ptxas 12.4 refuses the rows that are marked
+// 1208 here.
 // m8n8k4 is accepted everywhere, but is a tensor instruction on sm_70 to sm_75 alone
 // (lowering.hpp).
 inline constexpr Instruction instruction_table[] = {
@@ -173,8 +175,8 @@ inline constexpr Instruction instruction_table[] = {
     instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", 70),
     instruction("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", 70),
     instruction("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32", 70),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 75),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 75),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 75, any_later_sm, 1002),
+    instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 75, any_later_sm, 1002),
     instruction("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 80),
     instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80),
     instruction("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 80),
@@ -193,22 +195,22 @@ inline constexpr Instruction instruction_table[] = {
     instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", 89, any_later_sm, 1208),
     instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16", 89, any_later_sm, 1208),
     instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 89),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f16.f16.f16", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e4m3", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e5m2", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e4m3", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e5m2", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e4m3", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e5m2", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e4m3", 90, 90),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e5m2", 90, 90),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89, any_later_sm, 1204),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 89, any_later_sm, 1204),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89, any_later_sm, 1204),
+    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 89, any_later_sm, 1204),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f16.f16.f16", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e4m3", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e5m2", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e4m3", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e5m2", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e4m3", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e5m2", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e4m3", 90, 90, 1200),
+    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e5m2", 90, 90, 1200),
 };
 
 namespace detail {

@@ -119,6 +119,7 @@ constexpr std::optional<int> parse_cuda(std::string_view text) {
   const bool zero = detail::take_prefix(text, "0");
   const int minor = zero ? 0 : detail::take_number(text);
   if (minor < 0 || minor > 99 || (!text.empty() && text.front() != '.')) return std::nullopt;
+  if (text.find_first_not_of("0123456789.") != text.npos) return std::nullopt;
   return 100 * major + minor;
 }
 
@@ -173,6 +174,15 @@ constexpr std::span<const Operation> lowered_program(const Instruction& row, con
                                                      int cuda = newest_cuda) {
   const std::optional<Lowering> lowering = find_lowering(row, target, cuda);
   return lowering ? lowering->program : program::native;
+}
+
+/// True if the two toolkits compile every instruction to the same operations on the target.
+constexpr bool lower_alike(const Target& target, int cuda, int other_cuda) {
+  for (const Instruction& row : instruction_table)
+    if (row.runs_on(target) && lowered_program(row, target, cuda).data() !=
+                                   lowered_program(row, target, other_cuda).data())
+      return false;
+  return true;
 }
 
 constexpr bool is_native(const Instruction& row, const Target& target) {

@@ -33,21 +33,24 @@ struct Target {
   int sm;
   Architecture architecture;
   std::string_view suffixes;  ///< of its variants: a adds what only it has, f what its family has
+  int first_cuda;             ///< the first toolkit that compiles for it; 1208 is CUDA 12.8
 };
 
+// Source of first_cuda: PTX ISA, "Release Notes"; for sm_70 to sm_75, which are older than
+// mma.sync, the first toolkit that has it.
 inline constexpr Target target_table[] = {
-    {"sm_70", 70, Architecture::volta, ""},
-    {"sm_72", 72, Architecture::volta, ""},
-    {"sm_75", 75, Architecture::turing, ""},
-    {"sm_80", 80, Architecture::ampere, ""},
-    {"sm_86", 86, Architecture::ampere, ""},
-    {"sm_87", 87, Architecture::ampere, ""},
-    {"sm_89", 89, Architecture::ada, ""},
-    {"sm_90", 90, Architecture::hopper, "a"},
-    {"sm_100", 100, Architecture::blackwell, "af"},
-    {"sm_103", 103, Architecture::blackwell, "af"},
-    {"sm_110", 110, Architecture::blackwell, "af"},
-    {"sm_120", 120, Architecture::rtx_blackwell, "af"},
+    {"sm_70", 70, Architecture::volta, "", 1001},
+    {"sm_72", 72, Architecture::volta, "", 1001},
+    {"sm_75", 75, Architecture::turing, "", 1001},
+    {"sm_80", 80, Architecture::ampere, "", 1100},
+    {"sm_86", 86, Architecture::ampere, "", 1101},
+    {"sm_87", 87, Architecture::ampere, "", 1104},
+    {"sm_89", 89, Architecture::ada, "", 1108},
+    {"sm_90", 90, Architecture::hopper, "a", 1108},
+    {"sm_100", 100, Architecture::blackwell, "af", 1208},
+    {"sm_103", 103, Architecture::blackwell, "af", 1209},
+    {"sm_110", 110, Architecture::blackwell, "af", 1300},
+    {"sm_120", 120, Architecture::rtx_blackwell, "af", 1208},
 };
 
 /// The row of that name, or nullptr. A variant (sm_90a, sm_100f) names its target: it adds

@@ -22,7 +22,7 @@ class LineRun {
   LineRun(RecordLine& line, const Record& record, const CampaignDevice& device)
       : line_(line),
         target_(*find_target(record.provenance.target)),
-        cuda_(parse_cuda(record.provenance.nvcc).value()),
+        cuda_(toolkit_of(record.provenance).value()),
         execution_(resolve(find_instruction(line.instruction).value(), target_, cuda_)),
         device_(device),
         slice_{line.a_source, find_family(line.family).value(), record.cases.seed, 0, 0} {}
@@ -132,16 +132,12 @@ std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& devic
   return std::nullopt;
 }
 
-std::vector<CampaignKernel> built_kernels() {
+std::vector<CampaignKernel> runnable_kernels(const Target& target, int device) {
   std::vector<CampaignKernel> kernels;
-  for (const InstructionKernel& kernel : instruction_kernels())
-    kernels.push_back({find_instruction(kernel.name).value(), kernel.a_source});
-  return kernels;
-}
-
-std::vector<CampaignKernel> runnable_kernels(const Target& target) {
-  std::vector<CampaignKernel> kernels = built_kernels();
-  std::erase_if(kernels, [&](const CampaignKernel& kernel) { return !kernel.row.runs_on(target); });
+  for (const InstructionKernel& kernel : instruction_kernels()) {
+    const Instruction row = find_instruction(kernel.name).value();
+    if (row.runs_on(target) && has_image(kernel, device)) kernels.push_back({row, kernel.a_source});
+  }
   return kernels;
 }
 

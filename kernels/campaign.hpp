@@ -41,10 +41,8 @@ using Watch = std::function<bool(const RecordLine&)>;
 std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& device,
                                      const Watch& watch);
 
-/// The kernels that were built.
-std::vector<CampaignKernel> built_kernels();
-
-/// Those of them that the target runs.
-std::vector<CampaignKernel> runnable_kernels(const Target& target);
+/// The kernels of this build that were compiled for that device, counted from 0, whose target is
+/// given, and whose instruction it runs. DeviceError as devices().
+std::vector<CampaignKernel> runnable_kernels(const Target& target, int device = 0);
 
 }  // namespace bitmma

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "bitmma/kernels/device_memory.hpp"
-#include "bitmma/kernels/instruction_kernel.hpp"
 
 namespace bitmma {
 namespace {
@@ -34,6 +33,17 @@ std::string driver_version() {
     version = text;
   dlclose(nvml);
   return version;
+}
+
+/// major · 10 + minor
+int capability(int device) {
+  int major = 0;
+  int minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+        "cudaDeviceGetAttribute");
+  return major * 10 + minor;
 }
 
 const InstructionKernel& find_kernel(const Instruction& row, ASource a_source) {
@@ -83,10 +93,21 @@ std::vector<DeviceInfo> devices() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-    found.push_back({properties.name, properties.major * 10 + properties.minor, driver_version(),
-                     version_text(runtime)});
+    found.push_back({properties.name, capability(device), driver_version(), version_text(runtime)});
   }
   return found;
+}
+
+bool has_image(const InstructionKernel& kernel, int device) {
+  check(cudaSetDevice(device), "cudaSetDevice");
+  cudaFuncAttributes attributes;
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, kernel.function);
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
+    cudaGetLastError();  // else the next launch would report it
+    return false;
+  }
+  check(status, "cudaFuncGetAttributes of " + std::string(kernel.name));
+  return attributes.ptxVersion == capability(device);
 }
 
 std::vector<std::uint32_t> run_on_device(const Instruction& row, ASource a_source,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bitmma/isa/instruction.hpp"
+#include "bitmma/kernels/instruction_kernel.hpp"
 #include "bitmma/kernels/operand_layout.hpp"
 
 namespace bitmma {
@@ -27,6 +28,11 @@ struct DeviceInfo {
 
 /// The CUDA devices. Empty if there is no driver or no device; DeviceError on any other failure.
 std::vector<DeviceInfo> devices();
+
+/// True if the kernel was compiled for the capability of that device, counted from 0: code for
+/// another one may leave the instruction out, or become machine code of the driver's own choice.
+/// DeviceError as devices().
+bool has_image(const InstructionKernel& kernel, int device);
 
 /// D's words after `count` independent instances of the instruction on the current device. The
 /// operands are laid out as operand_layout(), instance after instance. Every instance runs twice

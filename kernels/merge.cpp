@@ -1,8 +1,11 @@
 #include "bitmma/kernels/merge.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "bitmma/isa/lowering.hpp"
 #include "bitmma/kernels/batch.hpp"
 
 namespace bitmma {
@@ -103,18 +106,31 @@ void check_one_campaign(const NamedRecord& first, const NamedRecord& other) {
   check_same(first, other, "seed", std::to_string(x.cases.seed), std::to_string(y.cases.seed));
   check_same(first, other, "count", std::to_string(x.cases.count), std::to_string(y.cases.count));
   check_same(first, other, "target", x.provenance.target, y.provenance.target);
-  check_same(first, other, "bitmma", x.provenance.bitmma, y.provenance.bitmma);
+  check_same(first, other, "cases", std::to_string(x.cases.version),
+             std::to_string(y.cases.version));
+  if (!lower_alike(*find_target(x.provenance.target), toolkit_of(x.provenance).value(),
+                   toolkit_of(y.provenance).value()))
+    check_same(first, other, "nvcc", x.provenance.nvcc, y.provenance.nvcc);
+}
+
+constexpr std::string_view separator = ", ";
+
+/// The values that a merge before has listed in one text.
+void add_values(std::set<std::string>& values, std::string_view text) {
+  std::size_t end = text.find(separator);
+  for (; end != text.npos; end = text.find(separator)) {
+    values.emplace(text.substr(0, end));
+    text.remove_prefix(end + separator.size());
+  }
+  values.emplace(text);
 }
 
 /// The different values of a field of provenance.
 std::string listed(std::span<const NamedRecord> records, std::string Provenance::*field) {
-  std::vector<std::string> values;
-  for (const NamedRecord& record : records) values.push_back(record.record.provenance.*field);
-  std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
-  std::string text = values.front();
-  for (const std::string& value : std::span(values).subspan(1)) text.append(", ").append(value);
+  std::set<std::string> values;
+  for (const NamedRecord& record : records) add_values(values, record.record.provenance.*field);
+  std::string text;
+  for (const std::string& value : values) text.append(text.empty() ? "" : separator).append(value);
   return text;
 }
 
@@ -125,7 +141,7 @@ Merge merge_records(std::span<const NamedRecord> records) {
   merge.record.cases.shard = {};
   for (const NamedRecord& record : records) check_one_campaign(records.front(), record);
   for (std::string Provenance::*field : {&Provenance::gpu, &Provenance::driver, &Provenance::cuda,
-                                         &Provenance::nvcc, &Provenance::date})
+                                         &Provenance::nvcc, &Provenance::bitmma, &Provenance::date})
     merge.record.provenance.*field = listed(records, field);
   for (const Group& group : group_lines(records))
     merge_group(group, merge.record.cases.count, merge);

@@ -41,8 +41,9 @@ struct Merge {
   std::vector<Overlap> overlaps;
 };
 
-/// Requires a record. Throws RecordError, naming the file, where seed, count, target or version
-/// differ from the first one's; other differences of provenance are listed: "580.95, 580.159".
+/// Requires a record. Throws RecordError, naming the file, where seed, count, target or version of
+/// the cases differ from the first one's, or where its toolkit lowers otherwise; other differences
+/// of provenance are listed: "580.95, 580.159".
 Merge merge_records(std::span<const NamedRecord> records);
 
 }  // namespace bitmma

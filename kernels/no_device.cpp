@@ -17,6 +17,8 @@ std::span<const InstructionKernel> instruction_kernels() { return {}; }
 
 std::string_view kernel_compiler_version() { return ""; }
 
+bool has_image(const InstructionKernel&, int) { return false; }
+
 std::vector<std::uint32_t> run_on_device(const Instruction&, ASource, std::size_t,
                                          std::span<const std::uint32_t>,
                                          std::span<const std::uint32_t>,

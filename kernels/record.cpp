@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <optional>
 #include <sstream>
+#include <tuple>
 
 #include "bitmma/isa/lowering.hpp"
 #include "bitmma/kernels/batch.hpp"
@@ -40,6 +40,23 @@ std::uint64_t outputs_of_a_tile(const Instruction& row) {
   return static_cast<std::uint64_t>(row.m * row.n);
 }
 
+/// A piece of a file for a message: printable, and not too long.
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 60;
+  std::string piece(text.substr(0, most));
+  for (char& c : piece)
+    if (c < ' ' || c > '~') c = '?';
+  return text.size() > most ? piece.append("...") : piece;
+}
+
+/// "a, b, c" of the names of a table's rows.
+template <class Table>
+std::string names_of(const Table& table) {
+  std::string names;
+  for (const auto& row : table) names.append(names.empty() ? "" : ", ").append(row.name);
+  return names;
+}
+
 /// Reads lines and counts them for its errors.
 class LineReader {
  public:
@@ -47,7 +64,13 @@ class LineReader {
 
   bool next(std::string& line) {
     ++number_;
-    return static_cast<bool>(std::getline(in_, line));
+    char buffer[1024];
+    in_.getline(buffer, sizeof buffer);
+    if (in_.bad()) fail("cannot be read");
+    if (in_.fail() && in_.gcount() > 0) fail("the line is longer than a record's");
+    line.assign(buffer);
+    if (line.ends_with('\r')) fail("the line ends in CR LF; convert the file to LF");
+    return !in_.fail();
   }
   /// The next line, which must begin so; what follows.
   std::string expect(const std::string& beginning) {
@@ -61,7 +84,7 @@ class LineReader {
   }
   std::uint64_t number(std::string_view text, int base = 10) const {
     const std::optional<std::uint64_t> number = parse_number(text, base);
-    if (!number) fail(std::string(text) + " is no whole number");
+    if (!number) fail(shown(text).append(" is no whole number"));
     return *number;
   }
   [[noreturn]] void fail(const std::string& reason) const {
@@ -76,13 +99,14 @@ class LineReader {
 ASource parse_a_source(std::string_view text, const LineReader& reader) {
   for (const ASource a_source : {ASource::registers, ASource::shared_memory})
     if (a_source_name(a_source) == text) return a_source;
-  reader.fail(std::string(text) + ": choose registers or shared");
+  reader.fail(shown(text).append(": choose registers or shared"));
 }
 
 /// The row that a record may name: with a concrete N.
 Instruction parse_row(const std::string& text, const LineReader& reader) {
   const std::optional<Instruction> row = find_instruction(text);
-  if (!row || row->n == 0 || short_name(*row) != text) reader.fail(text + " is no instruction");
+  if (!row || row->n == 0 || short_name(*row) != text)
+    reader.fail(shown(text).append(" is no instruction with a kernel; 'bitmma list' shows all"));
   return *row;
 }
 
@@ -93,12 +117,17 @@ void check_line(const RecordLine& line, const Record& record, const LineReader& 
   if (line.a_source == ASource::shared_memory && row.family == Family::mma_sync)
     reader.fail(line.instruction + " takes A from registers");
   const auto blocks = static_cast<std::uint64_t>(row.blocks());
-  if (!find_family(line.family)) reader.fail(line.family + " is no family");
+  if (!find_family(line.family))
+    reader.fail(
+        shown(line.family).append(" is no family; choose from ").append(names_of(input_families)));
   if (line.first_tile % blocks != 0 || line.tiles % blocks != 0)
     reader.fail("tiles are not whole instructions");
   const std::uint64_t all_tiles = tiles_of(row, record.cases.count);
   if (line.first_tile > all_tiles || line.tiles > all_tiles - line.first_tile)
     reader.fail("more tiles than the count has");
+  if (record.cases.shard.count > 1 &&
+      tiles_of_shard(row, record.cases) != Tiles{line.first_tile, line.tiles})
+    reader.fail("not the tiles of shard " + shard_text(record.cases.shard));
   if (line.outputs % (outputs_of_a_tile(row) * blocks) != 0)
     reader.fail("outputs are not whole instructions");
   if (line.done() > line.tiles) reader.fail("more outputs than the tiles have");
@@ -123,6 +152,24 @@ RecordLine parse_line(const std::string& text, const Record& record, const LineR
   return line;
 }
 
+/// No tile stands in two lines.
+void check_disjoint(const std::vector<RecordLine>& lines, const LineReader& reader) {
+  std::vector<const RecordLine*> sorted;
+  for (const RecordLine& line : lines) sorted.push_back(&line);
+  const auto place = [](const RecordLine* line) {
+    return std::tie(line->instruction, line->a_source, line->family, line->first_tile);
+  };
+  std::ranges::sort(sorted, {}, place);
+  const auto overlap = [](const RecordLine* x, const RecordLine* y) {
+    return x->instruction == y->instruction && x->a_source == y->a_source &&
+           x->family == y->family && y->first_tile < x->first_tile + x->tiles;
+  };
+  const auto found = std::ranges::adjacent_find(sorted, overlap);
+  if (found != sorted.end())
+    reader.fail("the file has tiles of " + (*found)->instruction + " " + (*found)->family +
+                " twice");
+}
+
 Shard read_shard(const std::string& text, const LineReader& reader) {
   try {
     return parse_shard(text);
@@ -132,6 +179,10 @@ Shard read_shard(const std::string& text, const LineReader& reader) {
 }
 
 }  // namespace
+
+std::optional<int> toolkit_of(const Provenance& provenance) {
+  return parse_cuda(std::string_view(provenance.nvcc).substr(0, provenance.nvcc.find(',')));
+}
 
 std::string shard_text(Shard shard) {
   return std::to_string(shard.index).append("/").append(std::to_string(shard.count));
@@ -144,10 +195,10 @@ Shard parse_shard(std::string_view text) {
       slash == std::string_view::npos ? std::nullopt : parse_number(text.substr(slash + 1));
   constexpr std::uint64_t most = 1'000'000;
   if (!index || !count || *count == 0 || *count > most)
-    throw RecordError(std::string(text) + " is no shard; choose I/N, such as 1/8");
+    throw RecordError(shown(text).append(" is no shard; choose I/N, such as 1/8"));
   if (*index == 0 || *index > *count)
-    throw RecordError(std::string(text) + " is no shard; choose 1/" + std::to_string(*count) +
-                      " to " + shard_text({*count, *count}));
+    throw RecordError(shown(text) + " is no shard; choose 1/" + std::to_string(*count) + " to " +
+                      shard_text({*count, *count}));
   return {*index, *count};
 }
 
@@ -168,6 +219,10 @@ RecordTotal total_of(const Record& record) {
   return total;
 }
 
+bool is_complete(const Record& record) {
+  return std::ranges::all_of(record.lines, &RecordLine::is_complete);
+}
+
 std::string digest_text(std::uint64_t digest) {
   char text[16];
   const auto result = std::to_chars(text, text + sizeof text, digest, 16);
@@ -179,23 +234,28 @@ std::string_view a_source_name(ASource a_source) {
   return a_source == ASource::registers ? "registers" : "shared";
 }
 
+Tiles tiles_of_shard(const Instruction& row, const CampaignCases& cases) {
+  const auto blocks = static_cast<std::uint64_t>(row.blocks());
+  const std::uint64_t instructions = tiles_of(row, cases.count) / blocks;
+  // Divided first, so that the product stays small.
+  const auto start = [&](std::uint64_t index) {
+    const std::uint64_t each = instructions / cases.shard.count;
+    const std::uint64_t rest = instructions % cases.shard.count;
+    return (each * index + rest * index / cases.shard.count) * blocks;
+  };
+  const std::uint64_t first = start(cases.shard.index - 1);
+  return {first, start(cases.shard.index) - first};
+}
+
 std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
                                       std::span<const NamedFamily> families,
                                       const CampaignCases& cases) {
   std::vector<RecordLine> lines;
   for (const CampaignKernel& kernel : kernels) {
-    const auto blocks = static_cast<std::uint64_t>(kernel.row.blocks());
-    const std::uint64_t instructions = tiles_of(kernel.row, cases.count) / blocks;
-    // Divided first, so that the product stays small.
-    const auto start = [&](std::uint64_t index) {
-      const std::uint64_t each = instructions / cases.shard.count;
-      const std::uint64_t rest = instructions % cases.shard.count;
-      return (each * index + rest * index / cases.shard.count) * blocks;
-    };
-    const std::uint64_t first = start(cases.shard.index - 1);
+    const auto [first_tile, tiles] = tiles_of_shard(kernel.row, cases);
     for (const NamedFamily& family : families)
-      lines.push_back({short_name(kernel.row), kernel.a_source, std::string(family.name), first,
-                       start(cases.shard.index) - first});
+      lines.push_back(
+          {short_name(kernel.row), kernel.a_source, std::string(family.name), first_tile, tiles});
   }
   return lines;
 }
@@ -212,9 +272,9 @@ void write_provenance(std::ostream& out, const Provenance& provenance) {
 void write_record(std::ostream& out, const Record& record) {
   out << first_line << "\n";
   write_provenance(out, record.provenance);
-  out << "# seed: " << record.cases.seed << "\n# count: " << record.cases.count
-      << "\n# shard: " << shard_text(record.cases.shard) << "\n# lines: " << record.lines.size()
-      << "\n"
+  out << "# cases: " << record.cases.version << "\n# seed: " << record.cases.seed
+      << "\n# count: " << record.cases.count << "\n# shard: " << shard_text(record.cases.shard)
+      << "\n# lines: " << record.lines.size() << "\n"
       << columns_line << "\n";
   for (const RecordLine& line : record.lines)
     out << line.instruction << " " << a_source_name(line.a_source) << " " << line.family << " "
@@ -229,9 +289,12 @@ Record read_record(std::istream& in) {
   for (const ProvenanceField& field : provenance_fields)
     record.provenance.*field.value = reader.expect("# " + std::string(field.name) + ": ");
   if (!find_target(record.provenance.target))
-    reader.fail("the target " + record.provenance.target + " is unknown");
-  if (!parse_cuda(record.provenance.nvcc))
-    reader.fail("nvcc " + record.provenance.nvcc + " is no version such as 13.0.88");
+    reader.fail(shown(record.provenance.target)
+                    .append(" is no target; choose from ")
+                    .append(names_of(target_table)));
+  if (!toolkit_of(record.provenance))
+    reader.fail("nvcc " + shown(record.provenance.nvcc) + " is no version such as 13.0.88");
+  record.cases.version = reader.expect_number("# cases: ");
   record.cases.seed = reader.expect_number("# seed: ");
   record.cases.count = reader.expect_number("# count: ");
   if (record.cases.count == 0 || record.cases.count > most_outputs)
@@ -244,6 +307,7 @@ Record read_record(std::istream& in) {
   if (record.lines.size() != lines)
     reader.fail("the file ends after " + std::to_string(record.lines.size()) + " of " +
                 std::to_string(lines) + " lines");
+  check_disjoint(record.lines, reader);
   return record;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <span>
@@ -49,7 +50,7 @@ struct Provenance {
   std::string driver;
   std::string cuda;    ///< version of the runtime library
   std::string nvcc;    ///< version of the compiler of the kernels
-  std::string bitmma;  ///< version; another one may have other cases
+  std::string bitmma;  ///< version
   std::string date;    ///< UTC, of the start: 2026-01-31
 
   friend bool operator==(const Provenance&, const Provenance&) = default;
@@ -59,12 +60,17 @@ struct Provenance {
 /// still fit in 64 bits.
 inline constexpr std::uint64_t most_outputs = 1'000'000'000'000'000;
 
+/// The toolkit that compiled the kernels (lowering.hpp); of several that lower alike, the first.
+/// Empty if nvcc names none.
+std::optional<int> toolkit_of(const Provenance& provenance);
+
 /// Which cases a campaign has; they depend on nothing else.
 struct CampaignCases {
   std::uint64_t seed = 1;
-  std::uint64_t count =
-      0;  ///< outputs of each kernel in each family, over all shards, at least; up to most_outputs
-  Shard shard;
+  /// Outputs of each kernel in each family, over all shards, at least; up to most_outputs.
+  std::uint64_t count = 0;
+  Shard shard = {};
+  std::uint64_t version = cases_version;
 
   friend bool operator==(const CampaignCases&, const CampaignCases&) = default;
 };
@@ -106,6 +112,9 @@ struct RecordTotal {
 /// All lines of a record.
 RecordTotal total_of(const Record& record);
 
+/// Every tile that the record has to do is done.
+bool is_complete(const Record& record);
+
 /// 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 
@@ -118,8 +127,19 @@ struct CampaignKernel {
   ASource a_source;
 };
 
-/// The shard's lines: kernel by kernel, each in the order of the families. Shards differ by one
-/// instruction at most, and together they have every tile once.
+/// Tiles first_tile … first_tile + tiles − 1, whole instructions.
+struct Tiles {
+  std::uint64_t first_tile;
+  std::uint64_t tiles;
+
+  friend bool operator==(const Tiles&, const Tiles&) = default;
+};
+
+/// What the shard has to do of each family. Shards differ by one instruction at most, and together
+/// they have every tile once.
+Tiles tiles_of_shard(const Instruction& row, const CampaignCases& cases);
+
+/// The shard's lines: kernel by kernel, each in the order of the families.
 std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
                                       std::span<const NamedFamily> families,
                                       const CampaignCases& cases);
@@ -134,7 +154,8 @@ void write_provenance(std::ostream& out, const Provenance& provenance);
 void write_record(std::ostream& out, const Record& record);
 
 /// The inverse of write_record(). Throws RecordError "line 7: …" for any other text, for an
-/// instruction or family that does not exist, and for numbers that contradict each other.
+/// instruction or family that does not exist, for numbers that contradict each other or the shard,
+/// and for tiles that stand there twice.
 Record read_record(std::istream& in);
 
 }  // namespace bitmma

@@ -9,8 +9,8 @@ using namespace bitmma::test;
 
 namespace {
 
-constexpr const char* commands[] = {"list",    "layout", "dot",  "mma",
-                                    "explain", "diff",   "sass", "demo"};
+constexpr const char* commands[] = {"list", "layout",  "dot", "mma",    "explain", "diff",
+                                    "sass", "devices", "run", "verify", "demo"};
 
 }  // namespace
 

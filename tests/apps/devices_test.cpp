@@ -9,19 +9,18 @@
 namespace bitmma::test {
 namespace {
 
-const std::vector<DeviceInfo> machine{{"NVIDIA H200", 90, "580.159.04", "13.0"},
-                                      {"NVIDIA H200", 90, "580.159.04", "13.0"},
-                                      {"Tesla T4", 75, "580.159.04", "13.0"},
-                                      {"Tesla K80", 37, "580.159.04", "13.0"}};
-
-std::vector<CampaignKernel> kernels() {
-  const auto kernel = [](const char* name, ASource a_source) {
+std::vector<ListedDevice> machine() {
+  const auto kernel = [](const char* name, ASource a_source = ASource::registers) {
     return CampaignKernel{find_instruction(name).value(), a_source};
   };
-  return {kernel("m16n8k8.f32.f16.f16.f32", ASource::registers),
-          kernel("wgmma.m64n64k16.f32.f16.f16", ASource::registers),
-          kernel("wgmma.m64n8k16.f32.f16.f16", ASource::registers),
-          kernel("wgmma.m64n8k16.f32.f16.f16", ASource::shared_memory)};
+  const ListedDevice h200{{"NVIDIA H200", 90, "580.159.04", "13.0"},
+                          {kernel("m16n8k8.f32.f16.f16.f32"), kernel("wgmma.m64n64k16.f32.f16.f16"),
+                           kernel("wgmma.m64n8k16.f32.f16.f16"),
+                           kernel("wgmma.m64n8k16.f32.f16.f16", ASource::shared_memory)}};
+  return {h200,
+          h200,
+          {{"Tesla T4", 75, "580.159.04", "13.0"}, {kernel("m16n8k8.f32.f16.f16.f32")}},
+          {{"Tesla K80", 37, "580.159.04", "13.0"}, {}}};
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -29,7 +28,7 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST_CASE("devices: a line for each GPU, then what each of their targets runs") {
-  const std::string text = devices_text(machine, kernels());
+  const std::string text = devices_text(machine());
   CHECK(has(text, "1    NVIDIA H200  9.0         sm_90    580.159.04  13.0"));
   CHECK(has(text, "2    Tesla T4     7.5         sm_75"));
   CHECK(has(text, "3    Tesla K80    3.7         unknown"));
@@ -42,7 +41,7 @@ TEST_CASE("devices: a line for each GPU, then what each of their targets runs") 
 }
 
 TEST_CASE("devices: the same as JSON") {
-  const auto json = nlohmann::json::parse(devices_json(machine, kernels()));
+  const auto json = nlohmann::json::parse(devices_json(machine()));
   REQUIRE(json.size() == 4);
   CHECK(json[0]["target"] == "sm_90");
   CHECK(json[0]["capability"] == "9.0");
@@ -67,14 +66,13 @@ TEST_CASE("devices: says where there is no CUDA device") {
 }
 
 TEST_CASE("devices: the program prints this machine's devices") {
-  const std::vector<DeviceInfo> found = devices();
-  if (found.empty()) {
+  if (devices().empty()) {
     MESSAGE("skipped: no CUDA device");
     return;
   }
   const Program program;
-  CHECK(output_of(program, "devices") == devices_text(found, built_kernels()));
-  CHECK(output_of(program, "devices --json") == devices_json(found, built_kernels()) + "\n");
+  CHECK(output_of(program, "devices") == devices_text(listed_devices()));
+  CHECK(output_of(program, "devices --json") == devices_json(listed_devices()) + "\n");
 }
 
 }  // namespace

@@ -336,7 +336,11 @@ TEST_CASE("explain --cuda: FP8 on Hopper is another sequence before CUDA 12.8") 
   CHECK(older.find("as CUDA 12.6 compiles it") != std::string::npos);
   CHECK(newer.find("as CUDA") == std::string::npos);
   CHECK(output_of(program, dot + "13.5") == output_of(program, dot + "13.0"));
-  check_refused(program, dot + "twelve", "--cuda twelve: choose a version such as 12.6");
+  for (const std::string bad : {"twelve", "12", "12.6.x", "12.6 or so"})
+    check_refused(program, dot + "'" + bad + "'", "--cuda " + bad + ": choose a version such as");
+  check_refused(program,
+                "dot --arch sm_90 --cuda 11.0 --instr m16n8k8.f32.f16.f16.f32 a.npy b.npy -o d",
+                "m16n8k8.f32.f16.f16.f32 on sm_90 needs CUDA 11.8 or later, not 11.0");
   check_refused(program,
                 "dot --arch sm_90 --cuda 12.4 --instr m16n8k16.f32.e4m3.e4m3.f32 a.npy b.npy -o d",
                 "needs CUDA 12.8 or later");

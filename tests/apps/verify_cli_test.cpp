@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bitmma/apps/campaign_run.hpp"
+#include "bitmma/apps/record_file.hpp"
+#include "bitmma/apps/usage_error.hpp"
 #include "bitmma/apps/verify_report.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/tests/apps/program.hpp"
@@ -45,7 +49,7 @@ TEST_CASE("verify: --merge names the missing shard, gaps and overlaps, and exits
   const Program program;
   store_shards(program);
   const std::string gaps = output_of(program, "verify --merge part1.txt part3.txt", 1);
-  CHECK(gaps.find("missing shards: 2/3") != std::string::npos);
+  CHECK(gaps.find("missing shards:\n  2/3\n") != std::string::npos);
   CHECK(gaps.find("m8n8k4.f16.f16.f16.f16 registers ties: tiles ") != std::string::npos);
   CHECK(gaps.find("and 1 more") != std::string::npos);
 
@@ -66,10 +70,66 @@ TEST_CASE("verify: --merge --json has the totals, the gaps and the overlaps") {
   CHECK(whole["kernels"][2]["a"] == "shared");
   const auto part =
       nlohmann::json::parse(output_of(program, "verify --json --merge part1.txt part1.txt", 1));
+  CHECK(whole["missing_shards"].empty());
   CHECK(part["complete"] == false);
+  CHECK(part["missing_shards"] == nlohmann::json{"2/3", "3/3"});
   CHECK(part["gaps"][0]["instr"] == "m8n8k4.f16.f16.f16.f16");
   CHECK(part["overlaps"][0]["files"] == nlohmann::json{"part1.txt", "part1.txt"});
   CHECK(part["overlaps"][0]["contradicts"] == false);
+}
+
+/// The message of the error that resuming the plan from the file gives.
+std::string resume_error(const std::filesystem::path& file, const Record& planned) {
+  try {
+    resume(file.string(), planned);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("verify: a stopped campaign goes on from its file and ends as one run does") {
+  const Program program;
+  const std::filesystem::path file = program.work() / "r.txt";
+  const CampaignDevice device = faultless_device(*find_target("sm_90"));
+  Record record = resume(file.string(), small_record({1, 2000, {}}));
+  CHECK_FALSE(run_record({file.string(), std::chrono::seconds(0)}, record, device));
+  CHECK(std::ranges::count_if(record.lines, &RecordLine::is_complete) == 1);
+
+  Record again = small_record({1, 2000, {}});
+  again.provenance.date = "2026-12-24";
+  again = resume(file.string(), again);
+  CHECK(again.lines == record.lines);
+  CHECK_FALSE(run_record({file.string(), std::nullopt}, again, device));
+  const Record kept = read_record_file(file.string());
+  CHECK(kept.lines == finished_record({1, 2000, {}}).lines);
+  CHECK(kept.provenance.date == "2026-11-30");
+}
+
+TEST_CASE("verify: a file with another campaign is not gone on with") {
+  const Program program;
+  store_record(program, "r.txt", small_record({1, 2000, {}}));
+  const std::filesystem::path file = program.work() / "r.txt";
+  CHECK(resume_error(file, small_record({1, 2000, {}})) == "no error");
+  const std::string other = file.string() +
+                            ": holds another campaign (seed 1, count 2000, shard 1/1, NVIDIA H200, "
+                            "driver 580.159.04, nvcc 13.0.88, bitmma 0.1.0)";
+  for (const CampaignCases& cases :
+       {CampaignCases{2, 2000, {}}, CampaignCases{1, 2001, {}}, CampaignCases{1, 2000, {1, 2}},
+        CampaignCases{1, 2000, {}, cases_version + 1}})
+    CHECK(resume_error(file, small_record(cases)).starts_with(other));
+  Record planned = small_record({1, 2000, {}});
+  planned.lines.pop_back();
+  CHECK(resume_error(file, planned).starts_with(other));
+  planned = small_record({1, 2000, {}});
+  planned.provenance.driver = "600";
+  CHECK(resume_error(file, planned).starts_with(other));
+
+  Record found = finished_record({1, 2000, {}});
+  found.lines[0].mismatches = 1;
+  store_record(program, "r.txt", found);
+  CHECK(resume_error(file, small_record({1, 2000, {}})) ==
+        file.string() + ": ended with a mismatch; name another file to run it again");
 }
 
 /// The mismatch of a campaign whose device gets every last bit wrong.
@@ -124,8 +184,15 @@ TEST_CASE("verify: files that cannot be merged are refused by name") {
                 "note.txt: line 1: expected '# bitmma");
   check_refused(program, "verify --merge part1.txt other.txt",
                 "other.txt: seed 2, but part1.txt has 1");
-  check_refused(program, "verify --merge absent.txt", "absent.txt: cannot be read");
+  check_refused(program, "verify --merge absent.txt", "absent.txt: no such file");
   check_refused(program, "verify --merge part1.txt --record no/such/folder.txt", "no/such/folder");
+  check_refused(program, "verify --merge .", ".: is a folder; name a file to read");
+  check_refused(program, "verify --merge /dev/null", "/dev/null: is not a regular file");
+  Record older = small_record({1, 2000, {2, shards}});
+  older.provenance.nvcc = "12.6.85";
+  store_record(program, "older.txt", older);
+  check_refused(program, "verify --merge part1.txt older.txt",
+                "older.txt: nvcc 12.6.85, but part1.txt has 13.0.88");
 }
 
 TEST_CASE("verify: wrong arguments are refused with the choices") {
@@ -141,6 +208,10 @@ TEST_CASE("verify: wrong arguments are refused with the choices") {
   check_refused(program, "verify --merge r.txt --seed 3", "--merge");
   check_refused(program, "verify --tile 3 --record r.txt", "--tile");
   check_refused(program, "verify --golden g.txt --golden-rows 0", "--golden-rows 0");
+  check_refused(program, "verify --golden r.txt --record ./r.txt",
+                "--golden r.txt: is --record's file; name another one");
+  check_refused(program, "verify --instr m16n8k8.f32.f16.f16.f32 --a-from shared",
+                "--a-from shared: m16n8k8.f32.f16.f16.f32 takes A from registers");
 }
 
 TEST_CASE("verify: says where there is no CUDA device") {

@@ -42,6 +42,38 @@ TEST_CASE("a campaign that was stopped goes on to the same record") {
   }
 }
 
+/// A device that emulates no more than a line's first outputs, which the host checks; the digest of
+/// other slices is made of their tiles' numbers. For lines that are too long to emulate.
+CampaignDevice counting_device() {
+  CampaignDevice device = test::faultless_device(target);
+  constexpr std::uint64_t emulated_tiles = 1000;
+  device.run_slice = [emulate_slice = device.run_slice](const Execution& execution,
+                                                        const Slice& slice) {
+    if (slice.tiles <= emulated_tiles) return emulate_slice(execution, slice);
+    SliceResult result{test::outputs_before(execution.instruction, slice.tiles), 0, 0, {}};
+    for (std::uint64_t tile = 0; tile < slice.tiles; ++tile)
+      result.digest += (slice.first_tile + tile) * (slice.first_tile + tile);
+    return result;
+  };
+  return device;
+}
+
+TEST_CASE("a campaign that was stopped in the middle of its lines goes on there") {
+  constexpr std::uint64_t several_parts = 100'000'000;
+  Record whole = test::small_record({1, several_parts, {}});
+  run_campaign(whole, counting_device(), go_on);
+  for (const int parts : {1, 10, 17}) {
+    Record record = test::small_record({1, several_parts, {}});
+    int left = parts;
+    run_campaign(record, counting_device(), [&](const RecordLine&) { return --left > 0; });
+    CHECK(record.lines.front().outputs > 0);
+    CHECK_FALSE(record.lines.front().is_complete());
+    run_campaign(record, counting_device(), go_on);
+    CHECK(record.lines == whole.lines);
+    CHECK(std::ranges::all_of(record.lines, &RecordLine::is_complete));
+  }
+}
+
 /// Changes the last bit of the outputs whose operands are those of that element of the tile.
 test::Fault flip(const Instruction& row, std::uint64_t tile, std::size_t index) {
   const auto blocks = static_cast<std::uint64_t>(row.blocks());

@@ -126,15 +126,26 @@ TEST_CASE("records of two campaigns are not merged; several machines are listed"
         "part2.txt: count 6, but part1.txt has 4000" + end);
   CHECK(error_of(records, [](Record& record) { record.provenance.target = "sm_80"; }) ==
         "part2.txt: target sm_80, but part1.txt has sm_90" + end);
-  CHECK(error_of(records, [](Record& record) { record.provenance.bitmma = "9"; }) ==
-        "part2.txt: bitmma 9, but part1.txt has 0.1.0" + end);
+  CHECK(error_of(records, [](Record& record) { record.cases.version = 9; }) ==
+        "part2.txt: cases 9, but part1.txt has 1" + end);
+  CHECK(error_of(records, [](Record& record) { record.provenance.nvcc = "12.6.85"; }) ==
+        "part2.txt: nvcc 12.6.85, but part1.txt has 13.0.88" + end);
   std::vector<NamedRecord> elsewhere = records;
   elsewhere.back().record.provenance.driver = "580.95";
   elsewhere.back().record.provenance.date = "2026-12-01";
-  const Provenance merged = merge_records(elsewhere).record.provenance;
+  elsewhere.back().record.provenance.nvcc = "12.8.93";
+  elsewhere.back().record.provenance.bitmma = "0.2.0";
+  const Record merged_record = merge_records(elsewhere).record;
+  const Provenance& merged = merged_record.provenance;
   CHECK(merged.driver == "580.159.04, 580.95");
   CHECK(merged.date == "2026-11-30, 2026-12-01");
   CHECK(merged.gpu == "NVIDIA H200");
+  CHECK(merged.nvcc == "12.8.93, 13.0.88");
+  CHECK(merged.bitmma == "0.1.0, 0.2.0");
+
+  // A value that a merge before listed is not listed again.
+  const std::vector<NamedRecord> merges{{"sum.txt", merged_record}, elsewhere.back()};
+  CHECK(merge_records(merges).record.provenance == merged);
 }
 
 }  // namespace

@@ -52,13 +52,14 @@ TEST_CASE("a record is text with its provenance at the head") {
   record.lines.resize(1);
   record.lines[0].outputs = 256;
   record.lines[0].digest = 0xABC;
-  CHECK(text_of(record) ==
-        "# bitmma verify: outputs of a GPU compared with the emulator's, bit for bit\n"
-        "# gpu: NVIDIA H200\n# target: sm_90\n# driver: 580.159.04\n# cuda: 13.0\n"
-        "# nvcc: 13.0.88\n# bitmma: 0.1.0\n# date: 2026-11-30\n# seed: 2\n# count: 100\n"
-        "# shard: 1/1\n# lines: 1\n# instruction a family first_tile tiles outputs mismatches "
-        "digest\n"
-        "m8n8k4.f16.f16.f16.f16 registers ties 0 4 256 0 0000000000000abc\n");
+  CHECK(
+      text_of(record) ==
+      "# bitmma verify: outputs of a GPU compared with the emulator's, bit for bit\n"
+      "# gpu: NVIDIA H200\n# target: sm_90\n# driver: 580.159.04\n# cuda: 13.0\n"
+      "# nvcc: 13.0.88\n# bitmma: 0.1.0\n# date: 2026-11-30\n# cases: 1\n# seed: 2\n# count: 100\n"
+      "# shard: 1/1\n# lines: 1\n# instruction a family first_tile tiles outputs mismatches "
+      "digest\n"
+      "m8n8k4.f16.f16.f16.f16 registers ties 0 4 256 0 0000000000000abc\n");
 }
 
 TEST_CASE("a text that is no record is refused by its line") {
@@ -70,50 +71,85 @@ TEST_CASE("a text that is no record is refused by its line") {
         "line 1: expected '# bitmma verify: outputs of a GPU compared with the "
         "emulator's, bit for bit'");
   CHECK(error_of(replaced(text, "# driver", "# drivel")) == "line 4: expected '# driver: '");
-  CHECK(error_of(replaced(text, "seed: 2", "seed: two")) == "line 9: two is no whole number");
+  CHECK(error_of(replaced(text, "seed: 2", "seed: two")) == "line 10: two is no whole number");
   CHECK(error_of(replaced(text, "shard: 1/1", "shard: 2/1")) ==
-        "line 11: 2/1 is no shard; choose 1/1 to 1/1");
+        "line 12: 2/1 is no shard; choose 1/1 to 1/1");
   CHECK(error_of(replaced(text, "count: 100", "count: 0")) ==
-        "line 10: count is not from 1 to 1000000000000000");
+        "line 11: count is not from 1 to 1000000000000000");
   CHECK(error_of(replaced(text, "count: 100", "count: 9999999999999999")) ==
-        "line 10: count is not from 1 to 1000000000000000");
-  CHECK(error_of(replaced(text, "sm_90", "sm_91")) == "line 8: the target sm_91 is unknown");
+        "line 11: count is not from 1 to 1000000000000000");
+  CHECK(error_of(replaced(text, "sm_90", "sm_91")) ==
+        "line 8: sm_91 is no target; choose from sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_89, "
+        "sm_90, sm_100, sm_103, sm_110, sm_120");
   CHECK(error_of(replaced(text, "13.0.88", "new")) ==
         "line 8: nvcc new is no version such as 13.0.88");
-  CHECK(error_of(replaced(text, line + "\n", "")) == "line 14: the file ends after 0 of 1 lines");
+  CHECK(error_of(replaced(text, line + "\n", "")) == "line 15: the file ends after 0 of 1 lines");
   const auto line_error = [&](const std::string& other) {
     return error_of(replaced(text, line, other));
   };
   const std::string name = "m8n8k4.f16.f16.f16.f16";
-  CHECK(line_error(name) == "line 14: expected 8 columns");
+  CHECK(line_error(name) == "line 15: expected 8 columns");
   CHECK(line_error("m8n8k5.f16 registers ties 0 4 0 0 0000000000000000") ==
-        "line 14: m8n8k5.f16 is no instruction");
+        "line 15: m8n8k5.f16 is no instruction with a kernel; 'bitmma list' shows all");
   CHECK(line_error("wgmma.m64nNk16.f16.f16.f16 shared ties 0 4 0 0 0000000000000000") ==
-        "line 14: wgmma.m64nNk16.f16.f16.f16 is no instruction");
+        "line 15: wgmma.m64nNk16.f16.f16.f16 is no instruction with a kernel; 'bitmma list' shows "
+        "all");
   CHECK(line_error(name + " memory ties 0 4 0 0 0000000000000000") ==
-        "line 14: memory: choose registers or shared");
+        "line 15: memory: choose registers or shared");
   CHECK(line_error(name + " registers tied 0 4 0 0 0000000000000000") ==
-        "line 14: tied is no family");
+        "line 15: tied is no family; choose from normal, uniform, any_bits, any_finite_bits, "
+        "special_mix, tiny, huge, wide_log_uniform, cancellation, signed_zeros, exhaustive, "
+        "near_overflow, near_floor, ties");
   CHECK(line_error(name + " registers ties 18446744073709551612 4 0 0 0000000000000000") ==
-        "line 14: more tiles than the count has");
+        "line 15: more tiles than the count has");
   CHECK(line_error(name + " registers ties 1 4 0 0 0000000000000000") ==
-        "line 14: tiles are not whole instructions");
+        "line 15: tiles are not whole instructions");
   CHECK(line_error(name + " registers ties 0 4 64 0 0000000000000000") ==
-        "line 14: outputs are not whole instructions");
+        "line 15: outputs are not whole instructions");
   CHECK(line_error(name + " registers ties 0 4 512 0 0000000000000000") ==
-        "line 14: more outputs than the tiles have");
+        "line 15: more outputs than the tiles have");
   CHECK(line_error(name + " registers ties 0 4 256 257 0000000000000000") ==
-        "line 14: more mismatches than outputs");
+        "line 15: more mismatches than outputs");
   CHECK(line_error(name + " shared ties 0 4 256 0 0000000000000000") ==
-        "line 14: m8n8k4.f16.f16.f16.f16 takes A from registers");
+        "line 15: m8n8k4.f16.f16.f16.f16 takes A from registers");
   CHECK(line_error(name + " registers ties 0 4 256 0 abc") ==
-        "line 14: the digest has not 16 hexadecimal digits");
+        "line 15: the digest has not 16 hexadecimal digits");
   CHECK(line_error(name + " registers ties 0 8 256 0 0000000000000000") ==
-        "line 14: more tiles than the count has");
+        "line 15: more tiles than the count has");
   CHECK(line_error("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 registers ties 0 4 0 0 0") ==
-        "line 14: the digest has not 16 hexadecimal digits");
+        "line 15: the digest has not 16 hexadecimal digits");
   CHECK(line_error(name + " registers ties 0 4 256 0 xyzxyzxyzxyzxyzx") ==
-        "line 14: xyzxyzxyzxyzxyzx is no whole number");
+        "line 15: xyzxyzxyzxyzxyzx is no whole number");
+}
+
+TEST_CASE("a damaged record is refused, without repeating much of it") {
+  Record record = test::small_record({2, 100, {}});
+  record.lines.resize(1);
+  const std::string text = text_of(record);
+  CHECK(error_of(replaced(text, "ties 0", std::string(2000, 'x'))) ==
+        "line 15: the line is longer than a record's");
+  CHECK(error_of(replaced(text, "ties", std::string(100, 'x')))
+            .starts_with("line 15: " + std::string(60, 'x') + "... is no family"));
+  CHECK(error_of(replaced(text, "ties", "t\xFF\x1B[")).starts_with("line 15: t??[ is no family"));
+  CHECK(error_of(replaced(text, "# driver: 580.159.04", "# driver: 580.159.04\r")) ==
+        "line 4: the line ends in CR LF; convert the file to LF");
+}
+
+TEST_CASE("a record's lines are its shard's, and no tile stands there twice") {
+  const std::string text = text_of(test::small_record({2, 5000, {2, 3}}));
+  CHECK(error_of(text) == "no error");
+  CHECK(error_of(replaced(text, "shard: 2/3", "shard: 1/3")) ==
+        "line 15: not the tiles of shard 1/3");
+  Record record = test::small_record({2, 5000, {}});
+  record.lines.push_back(record.lines[1]);
+  CHECK(error_of(text_of(record)) ==
+        "line 25: the file has tiles of m8n8k4.f16.f16.f16.f16 near_floor twice");
+  record.lines.back().first_tile += 4;
+  record.lines.back().tiles -= 4;
+  CHECK(error_of(text_of(record)) ==
+        "line 25: the file has tiles of m8n8k4.f16.f16.f16.f16 near_floor twice");
+  record.lines[1].tiles = 4;
+  CHECK(error_of(text_of(record)) == "no error");
 }
 
 TEST_CASE("shards are read as I/N, from 1") {

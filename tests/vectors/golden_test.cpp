@@ -17,29 +17,43 @@ namespace {
 
 constexpr int least_rows = 300;  ///< recorded for each instruction
 
-std::vector<DotCase> golden_rows() {
+/// Measured output elements, and the toolkit that compiled their kernels.
+struct Golden {
+  int cuda = 0;
+  std::vector<DotCase> rows;
+
+  Execution execution(const DotCase& row) const { return resolve(row.row, *row.target, cuda); }
+};
+
+Golden read_golden() {
   const std::filesystem::path root = BITMMA_SOURCE_DIR;
   std::ifstream file(root / "tests/vectors/sm_90/golden.txt");
   REQUIRE(file);
-  std::vector<DotCase> rows;
-  for (std::string line; std::getline(file, line);)
-    if (!line.starts_with("#")) rows.push_back(parse_case_line(line));
-  return rows;
+  Golden golden;
+  constexpr std::string_view nvcc = "# nvcc: ";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(nvcc))
+      golden.cuda = parse_cuda(std::string_view(line).substr(nvcc.size())).value();
+    if (!line.starts_with("#")) golden.rows.push_back(parse_case_line(line));
+  }
+  REQUIRE(golden.cuda > 0);
+  return golden;
 }
 
 /// D by the emulator, from that c.
-Code emulate(const Execution& execution, const DotCase& golden, Code c) {
-  return run_chain(execution, golden.a.data(), golden.b.data(), golden.a.size(), c);
+Code emulate(const Execution& execution, const DotCase& row, Code c) {
+  return run_chain(execution, row.a.data(), row.b.data(), row.a.size(), c);
 }
 
 /// For each instruction, how many golden rows a faulty emulator gets wrong.
 template <class Fault>
 std::map<std::string, int> caught(Fault fault) {
   std::map<std::string, int> wrong;
-  for (const DotCase& golden : golden_rows()) {
-    Execution execution = resolve(golden.row, *golden.target);
-    const Code c = fault(execution, golden.c);
-    wrong[short_name(table_row(golden.row))] += emulate(execution, golden, c) != golden.d.value();
+  const Golden golden = read_golden();
+  for (const DotCase& row : golden.rows) {
+    Execution execution = golden.execution(row);
+    const Code c = fault(execution, row.c);
+    wrong[short_name(table_row(row.row))] += emulate(execution, row, c) != row.d.value();
   }
   return wrong;
 }
@@ -55,10 +69,11 @@ bool hides_fraction_bits(const Execution& execution) {
 
 TEST_CASE("every golden row comes out bit for bit, and every instruction of its target has rows") {
   std::map<std::string, int> rows;
-  for (const DotCase& golden : golden_rows()) {
-    INFO(short_name(golden.row), ", row ", rows[short_name(table_row(golden.row))]);
-    CHECK(emulate(resolve(golden.row, *golden.target), golden, golden.c) == golden.d.value());
-    ++rows[short_name(table_row(golden.row))];
+  const Golden golden = read_golden();
+  for (const DotCase& row : golden.rows) {
+    INFO(short_name(row.row), ", row ", rows[short_name(table_row(row.row))]);
+    CHECK(emulate(golden.execution(row), row, row.c) == row.d.value());
+    ++rows[short_name(table_row(row.row))];
   }
   for (const Instruction& row : instruction_table) {
     CAPTURE(short_name(row));
