@@ -140,14 +140,14 @@ RecordLine parse_line(const std::string& text, const Record& record, const LineR
   constexpr std::size_t column_count = 8;
   if (columns.size() != column_count) reader.fail("expected 8 columns");
   if (columns.back().size() != 16) reader.fail("the digest has not 16 hexadecimal digits");
-  const RecordLine line{columns[0],
-                        parse_a_source(columns[1], reader),
-                        columns[2],
-                        reader.number(columns[3]),
-                        reader.number(columns[4]),
-                        reader.number(columns[5]),
-                        reader.number(columns[6]),
-                        reader.number(columns[7], 16)};
+  RecordLine line{columns[0],
+                  parse_a_source(columns[1], reader),
+                  columns[2],
+                  reader.number(columns[3]),
+                  reader.number(columns[4]),
+                  reader.number(columns[5]),
+                  reader.number(columns[6]),
+                  reader.number(columns[7], 16)};
   check_line(line, record, reader);
   return line;
 }
