@@ -77,6 +77,10 @@ std::string_view conversion_name(Rounding rounding) {
       return "truncated";
     case Rounding::nearest_even:
       return "rounded to nearest even";
+    case Rounding::toward_negative:
+      return "rounded down";
+    case Rounding::toward_positive:
+      return "rounded up";
     case Rounding::nearest_away:
       break;
   }

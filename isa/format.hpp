@@ -106,28 +106,52 @@ BITMMA_HD constexpr Number decode(const Format& format, Code code) {
   return {Kind::finite, negative, biased - format.bias(), hidden | fraction};
 }
 
-enum class Rounding : std::uint8_t { nearest_even, toward_zero, nearest_away };
+enum class Rounding : std::uint8_t {
+  nearest_even,
+  toward_zero,
+  nearest_away,
+  toward_negative,  ///< to the smaller neighbour: PTX's .rm
+  toward_positive,  ///< to the larger neighbour: PTX's .rp
+};
+
+/// True if numbers of that sign take the neighbour of larger magnitude.
+BITMMA_HD constexpr bool rounds_magnitude_up(Rounding rounding, bool negative) {
+  return rounding == (negative ? Rounding::toward_negative : Rounding::toward_positive);
+}
+
+/// True if numbers of that sign take the neighbour of smaller magnitude.
+BITMMA_HD constexpr bool rounds_magnitude_down(Rounding rounding, bool negative) {
+  return rounding == Rounding::toward_zero || rounds_magnitude_up(rounding, !negative);
+}
 
 /// What a finite value beyond the largest finite number becomes.
 enum class Overflow : std::uint8_t {
-  ieee,  ///< Inf (NaN in a format without Inf) when rounding to nearest, else the largest number
+  ieee,  ///< the largest number where magnitudes are rounded down, else Inf (NaN without an Inf)
   infinity,  ///< Inf (or NaN) under every rounding: what tensor cores do when they truncate (H200)
   saturate,  ///< the largest finite number, for Inf too: PTX's .satfinite
 };
 
-BITMMA_HD constexpr Code overflow_code(const Format& format, Rounding rounding, Overflow overflow) {
+/// Its magnitude: the sign is that of the value.
+BITMMA_HD constexpr Code overflow_code(const Format& format, bool negative, Rounding rounding,
+                                       Overflow overflow) {
   const bool to_largest = overflow == Overflow::saturate ||
-                          (overflow == Overflow::ieee && rounding == Rounding::toward_zero);
+                          (overflow == Overflow::ieee && rounds_magnitude_down(rounding, negative));
   return to_largest ? format.max_finite() : format.infinity();
 }
 
-/// The integer significand / 2^shift, rounded. `sticky` says that the exact value is larger than
-/// the significand by less than one of its last places.
-BITMMA_HD constexpr std::uint64_t shift_right_rounded(std::uint64_t significand, int shift,
-                                                      bool sticky, Rounding rounding) {
+/// The magnitude significand / 2^shift of a number of that sign, rounded to an integer. `sticky`
+/// says that the exact magnitude is larger than the significand by less than one of its last
+/// places.
+BITMMA_HD constexpr std::uint64_t shift_right_rounded(bool negative, std::uint64_t significand,
+                                                      int shift, bool sticky, Rounding rounding) {
   if (shift <= 0) return significand << -shift;
   const std::uint64_t kept = shift < 64 ? significand >> shift : 0;
-  if (rounding == Rounding::toward_zero || shift > 64) return kept;
+  if (rounds_magnitude_down(rounding, negative)) return kept;
+  if (rounds_magnitude_up(rounding, negative)) {
+    const bool exact = !sticky && shift < 64 && kept << shift == significand;
+    return kept + (exact ? 0 : 1);
+  }
+  if (shift > 64) return kept;
   const std::uint64_t half = std::uint64_t{1} << (shift - 1);
   const std::uint64_t rest = significand & (half | (half - 1));
   const bool above = rest > half || (rest == half && sticky);
@@ -145,15 +169,17 @@ BITMMA_HD constexpr Code encode(const Format& format, bool negative, std::uint64
   if (significand == 0) return sign;
   const int leading = lsb_exponent + bit_width(significand) - 1;
   const int exponent = leading > format.min_exponent() ? leading : format.min_exponent();
-  if (exponent > format.bias() + 1) return sign | overflow_code(format, rounding, overflow);
+  if (exponent > format.bias() + 1)
+    return sign | overflow_code(format, negative, rounding, overflow);
 
   const int shift = exponent - format.fraction_bits - lsb_exponent;
-  const std::uint64_t kept = shift_right_rounded(significand, shift, sticky, rounding);
+  const std::uint64_t kept = shift_right_rounded(negative, significand, shift, sticky, rounding);
   // A hidden bit in `kept` carries into the exponent field, as does a round-up to the next binade.
   const Code field = static_cast<Code>(exponent - format.min_exponent()) << format.fraction_bits;
   const Code magnitude = (field + kept) << format.ignored_bits();
   return sign |
-         (magnitude > format.max_finite() ? overflow_code(format, rounding, overflow) : magnitude);
+         (magnitude > format.max_finite() ? overflow_code(format, negative, rounding, overflow)
+                                          : magnitude);
 }
 
 /// A code of one format as a code of another. NaN becomes the destination's canonical NaN.

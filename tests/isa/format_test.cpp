@@ -36,6 +36,10 @@ bool same_value(double x, double y) {
 
 const std::vector<const Format*> small_formats{&f16, &bf16, &e4m3, &e5m2};
 
+constexpr Rounding every_rounding[] = {Rounding::nearest_even, Rounding::toward_zero,
+                                       Rounding::nearest_away, Rounding::toward_negative,
+                                       Rounding::toward_positive};
+
 Code largest_finite(const Format& format) {
   Code code = 0;
   while (std::isfinite(value_by_definition(format, code + 1))) ++code;
@@ -61,8 +65,7 @@ TEST_CASE("every finite code of every 8- and 16-bit format encodes back under ev
     for (Code code = 0; code < Code{1} << format->storage_bits; ++code) {
       const double value = value_by_definition(*format, code);
       if (!std::isfinite(value)) continue;
-      for (const Rounding rounding :
-           {Rounding::nearest_even, Rounding::toward_zero, Rounding::nearest_away})
+      for (const Rounding rounding : every_rounding)
         wrong += from_double(*format, value, rounding) != code;
     }
     CHECK(wrong == 0);
@@ -94,6 +97,11 @@ TEST_CASE("between neighbours, values round as each rounding says") {
         rounds_to(above, Rounding::nearest_away, code + 1);
         rounds_to(std::nextafter(high, low), Rounding::toward_zero, code);
         rounds_to(middle, Rounding::toward_zero, code);
+        const bool negative = sign != 0;
+        for (const double value : {std::nextafter(low, high), middle, std::nextafter(high, low)}) {
+          rounds_to(value, Rounding::toward_negative, negative ? code + 1 : code);
+          rounds_to(value, Rounding::toward_positive, negative ? code : code + 1);
+        }
       }
     }
     CHECK(wrong == 0);
@@ -120,8 +128,15 @@ TEST_CASE("values beyond the largest number overflow as asked") {
     CHECK(from_double(*c.format, c.first_over, nearest_away) == c.over);
     CHECK(from_double(*c.format, 1e300, toward_zero) == c.max);
     CHECK(from_double(*c.format, 1e300, toward_zero, Overflow::infinity) == c.over);
-    CHECK(from_double(*c.format, -1e300, nearest_even, Overflow::saturate) ==
-          (c.format->sign_mask() | c.max));
+    const double over = std::nextafter(c.largest, 1e300);
+    const Code minus = c.format->sign_mask();
+    CHECK(from_double(*c.format, over, toward_negative) == c.max);
+    CHECK(from_double(*c.format, over, toward_positive) == c.over);
+    CHECK(from_double(*c.format, -over, toward_negative) == (minus | c.over));
+    CHECK(from_double(*c.format, -over, toward_positive) == (minus | c.max));
+    CHECK(from_double(*c.format, -1e300, toward_positive) == (minus | c.max));
+    CHECK(from_double(*c.format, 1e300, toward_negative, Overflow::infinity) == c.over);
+    CHECK(from_double(*c.format, -1e300, nearest_even, Overflow::saturate) == (minus | c.max));
     CHECK(from_double(*c.format, HUGE_VAL, nearest_even, Overflow::saturate) == c.max);
     CHECK(from_double(*c.format, HUGE_VAL) == c.over);
     CHECK(from_double(*c.format, std::nan("")) == c.format->nan());
@@ -163,6 +178,12 @@ TEST_CASE("a sticky significand rounds as the longer value") {
   CHECK(encode(f16, false, tie, -40, nearest_even, Overflow::ieee, true) == 0x3C01);
   CHECK(encode(f16, false, tie - 1, -40, nearest_even, Overflow::ieee, true) == 0x3C00);
   CHECK(encode(f16, false, tie, -40, toward_zero, Overflow::ieee, true) == 0x3C00);
+  // 1 is exact, 1 and anything above it is not.
+  const std::uint64_t one = std::uint64_t{1} << 40;
+  CHECK(encode(f16, false, one, -40, toward_positive) == 0x3C00);
+  CHECK(encode(f16, false, one, -40, toward_positive, Overflow::ieee, true) == 0x3C01);
+  CHECK(encode(f16, true, one, -40, toward_positive, Overflow::ieee, true) == 0xBC00);
+  CHECK(encode(f16, true, one, -40, toward_negative, Overflow::ieee, true) == 0xBC01);
 }
 
 TEST_CASE("an f16 at the lowest exponents: half of the smallest subnormal is a tie with zero") {
@@ -171,4 +192,7 @@ TEST_CASE("an f16 at the lowest exponents: half of the smallest subnormal is a t
   CHECK(from_double(f16, 0x1.8p-25) == 0x0001);
   CHECK(from_double(f16, -0x1p-80) == 0x8000);
   CHECK(from_double(f16, 0x1p-25, Rounding::nearest_away) == 0x0001);
+  CHECK(from_double(f16, 0x1p-1000, Rounding::toward_positive) == 0x0001);
+  CHECK(from_double(f16, -0x1p-1000, Rounding::toward_positive) == 0x8000);
+  CHECK(from_double(f16, -0x1p-1000, Rounding::toward_negative) == 0x8001);
 }

@@ -55,6 +55,13 @@ inline Code steps_below(const Format& format, const cpp_rational& magnitude) {
   return low;
 }
 
+/// True if a value between two numbers takes the one nearer to zero, whichever is nearer to it.
+inline bool truncated(const cpp_rational& value, Rounding rounding) {
+  return rounding == Rounding::toward_zero ||
+         (rounding == Rounding::toward_negative && value > 0) ||
+         (rounding == Rounding::toward_positive && value < 0);
+}
+
 /// The code of a value that is not zero, found among its two neighbours.
 inline Code rounded(const Format& format, const cpp_rational& value, Rounding rounding,
                     Overflow overflow) {
@@ -69,13 +76,15 @@ inline Code rounded(const Format& format, const cpp_rational& value, Rounding ro
   const cpp_rational rest = (magnitude - value_at(below)) / spacing;  // ≥ 1 beyond the last number
   const cpp_rational half(1, 2);
   bool up = rest >= 1;
-  if (rounding != Rounding::toward_zero)
+  if (rounding == Rounding::nearest_even || rounding == Rounding::nearest_away)
     up = rest > half || (rest == half && (rounding == Rounding::nearest_away || below % 2 == 1));
+  else if (!truncated(value, rounding))
+    up = rest > 0;
 
   Code code = (below + (up ? 1 : 0)) << format.ignored_bits();
   if (code > format.max_finite()) {
     const bool largest = overflow == Overflow::saturate ||
-                         (overflow == Overflow::ieee && rounding == Rounding::toward_zero);
+                         (overflow == Overflow::ieee && truncated(value, rounding));
     code = largest ? format.max_finite() : format.infinity();
   }
   return value < 0 ? format.sign_mask() | code : code;

@@ -40,7 +40,8 @@ std::vector<ExactValue> hard_values(const Format& format, Code steps,
 
 void check_all_roundings(const Format& format, const ExactValue& value) {
   for (const Rounding rounding :
-       {Rounding::nearest_even, Rounding::toward_zero, Rounding::nearest_away})
+       {Rounding::nearest_even, Rounding::toward_zero, Rounding::nearest_away,
+        Rounding::toward_negative, Rounding::toward_positive})
     for (const Overflow overflow : {Overflow::ieee, Overflow::infinity, Overflow::saturate})
       for (const ExactValue& signed_value : {value, -value}) {
         const Code expected = independent::rounded(format, independent::as_rational(signed_value),
