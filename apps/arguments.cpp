@@ -67,7 +67,7 @@ std::string whole_number_error(const std::string& text) {
   if (text.find_first_not_of("0123456789") == std::string::npos && !leading_zero &&
       text.size() <= most_digits)
     return "";
-  return fmt::format("{} is no whole number from 0", text);
+  return fmt::format("{} is no whole number from 0 to 10^{} - 1", text, most_digits);
 }
 
 std::string target_names() {

@@ -23,7 +23,8 @@ int cuda_argument(std::string_view text);
 /// the nearest one that it has, or if the toolkit does not know it.
 Execution execution_argument(std::string_view arch, std::string_view instr, int cuda = newest_cuda);
 
-/// A check for CLI11 of an option that counts from 0: what is wrong with the text, or nothing.
+/// A check for CLI11 of an option that counts from 0 to 10^18 − 1: what is wrong with the text, or
+/// nothing.
 /// Accepts decimal digits alone, where CLI11's own conversion also takes -1 (as 2^64 - 1) and 010
 /// (as 8).
 std::string whole_number_error(const std::string& text);

@@ -36,10 +36,11 @@ void parse(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+UsageError output_error() { return UsageError("cannot write all of the standard output"); }
+
 /// Throws if a part of what was printed is lost, as on a full disk.
 void flush_output() {
-  if (std::cout.flush() && std::fflush(stdout) == 0) return;
-  throw UsageError("cannot write all of the standard output");
+  if (!std::cout.flush() || std::fflush(stdout) != 0) throw output_error();
 }
 
 /// The parser's message; where the first argument is no command, the commands that there are.
@@ -83,6 +84,8 @@ int run_bitmma(int argc, const char* const* argv) {
   } catch (const DeviceError& error) {
     return usage(UsageError(error.what()));
   } catch (const std::exception& error) {
+    // Where much is printed, fmt::print() meets the full disk first.
+    if (std::ferror(stdout) != 0) return usage(output_error());
     return usage(UsageError(fmt::format("unexpected: {}", error.what())));
   }
 }

@@ -16,9 +16,9 @@ struct CampaignRun {
 };
 
 /// What is done of the planned record in the file: the campaign goes on from there. The planned
-/// record itself where there is no file yet. Throws UsageError for a file with another campaign, or
-/// one that ended with a mismatch.
-Record resume(const std::string& file, Record planned);
+/// record itself where there is no file yet. Throws UsageError for a file with another campaign,
+/// naming the first difference, and for one that ended with a mismatch.
+Record resume(const std::string& file, const Record& planned);
 
 /// Does what the record has left to do. Shows how far it is, and writes the file about every second
 /// and at the end. Returns the first mismatch; throws DeviceError and UsageError.

@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bitmma/apps/table.hpp"
 #include "bitmma/isa/evidence.hpp"
+#include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/lowering.hpp"
+#include "bitmma/kernels/record.hpp"
 
 namespace bitmma {
 namespace {
@@ -55,15 +59,20 @@ std::vector<std::string> families_of(const Record& record) {
   return families;
 }
 
+/// Of an incomplete record.
+std::string missing_text(const Record& record) {
+  const std::vector<TileRange> gaps = gaps_of(record);
+  return gaps.empty() ? "" : fmt::format("; **incomplete: {} more are missing**", outputs_of(gaps));
+}
+
 std::string record_section(const NamedRecord& named) {
   const Record& record = named.record;
-  const Provenance& from = record.provenance;
   return fmt::format(
-      "\n## {}\n\n{}, driver {}, CUDA {}, nvcc {}, bitmma {}, {}; seed {}, {} outputs of each "
-      "kernel in each family, {} in all. Families: {}.\n\n{}",
-      named.name, from.gpu, from.driver, from.cuda, from.nvcc, from.bitmma, from.date,
-      record.cases.seed, record.cases.count, total_of(record).outputs,
-      fmt::join(families_of(record), ", "), measured_table(record));
+      "\n## {}\n\n{}; seed {}, {} outputs of each kernel in each family, {} in all{}. Families: "
+      "{}.\n\n{}",
+      named.name, provenance_text(record.provenance), record.cases.seed, record.cases.count,
+      total_of(record).outputs, missing_text(record), fmt::join(families_of(record), ", "),
+      measured_table(record));
 }
 
 std::map<EvidenceLabel, int> label_counts(const Target& target) {

@@ -15,7 +15,8 @@ namespace bitmma {
 /// around the names.
 Table evidence_table_of(const Target& target, std::string_view quote = "");
 
-/// A target's page: a line for each instruction, and one for each kernel of each record.
+/// A target's page: a line for each instruction, and one for each kernel of each record, which says
+/// how many outputs an incomplete one lacks.
 std::string evidence_page(const Target& target, std::span<const NamedRecord> records);
 
 /// The page that leads to the targets' pages: how many instructions have which label on each.

@@ -20,7 +20,11 @@ fs::path resolve_target(const fs::path& path) {
   const fs::file_type type = fs::status(path, error).type();
   if (type == fs::file_type::directory) throw UsageError("is a folder; name a file to write");
   if (path.filename().empty()) throw UsageError("names no file to write");
-  if (type == fs::file_type::not_found) return path;
+  if (type == fs::file_type::not_found) {
+    if (fs::is_symlink(path, error))
+      throw UsageError("is a symbolic link that leads nowhere; name a file to write");
+    return path;
+  }
   if (type == fs::file_type::none) throw UsageError(error.message());
   if (type != fs::file_type::regular)
     throw UsageError("exists and is not a regular file; name a file to write");
@@ -78,6 +82,13 @@ std::ifstream open_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw UsageError(fmt::format("cannot open: {}", system_message(errno)));
   return file;
+}
+
+bool is_same_file(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  if (fs::equivalent(one, other, error)) return true;
+  const fs::path one_path = fs::weakly_canonical(fs::absolute(one), error);
+  return !error && one_path == fs::weakly_canonical(fs::absolute(other), error) && !error;
 }
 
 void write_file(const fs::path& path, std::initializer_list<std::string_view> parts) {

@@ -32,13 +32,17 @@ std::ifstream open_file(const std::filesystem::path& path);
 
 /// Writes the parts one after another. The file appears whole or not at all: it is written under
 /// another name in the same folder and then renamed, so an error leaves what stood there before. An
-/// existing file is replaced, with the permissions of a new file; anything else that exists under
-/// that name (folder, pipe, device) is refused. Throws UsageError "<file>: <reason>".
+/// existing file is replaced, with the permissions of a new file; a symbolic link stays, and the
+/// file that it leads to is replaced. Anything else that exists under that name (folder, pipe,
+/// device, a symbolic link that leads nowhere) is refused. Throws UsageError "<file>: <reason>".
 void write_file(const std::filesystem::path& path, std::initializer_list<std::string_view> parts);
 
-/// Checks that write_file() may write the file, before work is done for it: nothing but a file
-/// stands under that name, and its folder exists and takes new files. Creates nothing. Throws
-/// UsageError as write_file() does.
+/// True if both names lead to one file, which need not exist yet. Requires check_writable() names.
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other);
+
+/// Checks that write_file() may write the file, before work is done for it: nothing that
+/// it refuses stands under that name, and its folder exists and takes new files. Creates nothing.
+/// Throws UsageError as write_file() does.
 void check_writable(const std::filesystem::path& path);
 
 }  // namespace bitmma

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <set>
+#include <string_view>
 
 #include "bitmma/apps/arguments.hpp"
+#include "bitmma/isa/instruction.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
 
 namespace bitmma {
@@ -17,20 +19,23 @@ bool is_wanted(const CampaignKernel& kernel, const Instruction& wanted) {
   return short_name(row) == short_name(wanted);
 }
 
-/// Says which kernels the build has instead. `built` are those that the GPU can run.
-[[noreturn]] void refuse(const KernelOptions& options, const Target& target,
-                         std::span<const CampaignKernel> built) {
-  if (built.empty())
-    throw UsageError(
-        fmt::format("this build has no kernels for {}; name it in the CMake option "
-                    "BITMMA_CUDA_TARGETS",
-                    target.name));
+std::set<std::string_view> a_sources_of(std::span<const CampaignKernel> kernels) {
+  std::set<std::string_view> names;
+  for (const CampaignKernel& kernel : kernels) names.insert(a_source_name(kernel.a_source));
+  return names;
+}
+
+/// Says which kernels the build has instead.
+[[noreturn]] void refuse_instr(const Instruction& wanted, std::span<const CampaignKernel> built) {
   std::set<int> n;
   for (const CampaignKernel& kernel : built)
     if (kernel.row.family == Family::wgmma) n.insert(kernel.row.n);
+  if (wanted.family != Family::wgmma || n.empty())
+    throw UsageError(fmt::format("{}: this build has no kernel for it; 'bitmma devices' shows all",
+                                 short_name(wanted)));
   throw UsageError(fmt::format(
       "{}: no kernel was built for it; for wgmma there are N = {} (CMake option BITMMA_WGMMA_N)",
-      options.instr, fmt::join(n, ", ")));
+      short_name(wanted), fmt::join(n, ", ")));
 }
 
 }  // namespace
@@ -50,21 +55,35 @@ void check_a_from(const KernelOptions& options) {
                     options.instr));
 }
 
-std::vector<CampaignKernel> kernel_arguments(const KernelOptions& options, const Target& target) {
-  const std::vector<CampaignKernel> built = runnable_kernels(target);
-  std::vector<CampaignKernel> kernels = built;
+std::vector<CampaignKernel> chosen_kernels(const KernelOptions& options, const Target& target,
+                                           std::span<const CampaignKernel> built) {
+  if (built.empty())
+    throw UsageError(fmt::format(
+        "this build has no kernels for {}; name it in the CMake option BITMMA_CUDA_TARGETS",
+        target.name));
+  std::vector<CampaignKernel> kernels(built.begin(), built.end());
   if (options.instr != "all") {
     const int cuda = cuda_argument(kernel_compiler_version());
     const Instruction wanted = execution_argument(target.name, options.instr, cuda).instruction;
     std::erase_if(kernels,
                   [&](const CampaignKernel& kernel) { return !is_wanted(kernel, wanted); });
+    if (kernels.empty()) refuse_instr(wanted, built);
   }
-  if (options.a_from != "all")
-    std::erase_if(kernels, [&](const CampaignKernel& kernel) {
-      return a_source_name(kernel.a_source) != options.a_from;
-    });
-  if (kernels.empty()) refuse(options, target, built);
+  if (options.a_from == "all") return kernels;
+  const std::set<std::string_view> a_sources = a_sources_of(kernels);
+  if (!a_sources.contains(options.a_from))
+    throw UsageError(
+        fmt::format("--a-from {0}: for --instr {1} this build's kernels of {2} take A from {3} "
+                    "alone; choose all or {3}",
+                    options.a_from, options.instr, target.name, fmt::join(a_sources, ", ")));
+  std::erase_if(kernels, [&](const CampaignKernel& kernel) {
+    return a_source_name(kernel.a_source) != options.a_from;
+  });
   return kernels;
+}
+
+std::vector<CampaignKernel> kernel_arguments(const KernelOptions& options, const Target& target) {
+  return chosen_kernels(options, target, runnable_kernels(target));
 }
 
 }  // namespace bitmma

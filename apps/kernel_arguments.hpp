@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "bitmma/isa/target.hpp"
 #include "bitmma/kernels/campaign.hpp"
 
 namespace bitmma {
@@ -20,8 +22,12 @@ void add_a_from_option(CLI::App& command, KernelOptions& options);
 /// Before a GPU is looked for. Throws UsageError where the options contradict each other.
 void check_a_from(const KernelOptions& options);
 
-/// The kernels of this build that the target runs and the options name. Throws UsageError with the
-/// choices where there is none.
+/// Those that the options name among the kernels that were built for the target. Throws UsageError
+/// with the choices where there is none.
+std::vector<CampaignKernel> chosen_kernels(const KernelOptions& options, const Target& target,
+                                           std::span<const CampaignKernel> built);
+
+/// The same among the kernels of this build that the current device runs.
 std::vector<CampaignKernel> kernel_arguments(const KernelOptions& options, const Target& target);
 
 }  // namespace bitmma

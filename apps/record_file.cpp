@@ -10,11 +10,7 @@ namespace bitmma {
 Record read_record_file(const std::string& name) {
   return with_file_name(name, [&] {
     std::ifstream file = open_file(name);
-    try {
-      return read_record(file);
-    } catch (const RecordError& error) {
-      throw UsageError(error.what());
-    }
+    return record_argument([&] { return read_record(file); });
   });
 }
 

@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bitmma/apps/arguments.hpp"
@@ -18,11 +24,15 @@
 #include "bitmma/apps/kernel_arguments.hpp"
 #include "bitmma/apps/record_file.hpp"
 #include "bitmma/apps/verify_report.hpp"
+#include "bitmma/isa/instruction.hpp"
+#include "bitmma/isa/target.hpp"
+#include "bitmma/kernels/batch.hpp"
 #include "bitmma/kernels/campaign.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/kernels/golden.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
 #include "bitmma/kernels/merge.hpp"
+#include "bitmma/kernels/record.hpp"
 
 namespace bitmma {
 namespace {
@@ -43,11 +53,7 @@ struct Options {
 };
 
 Shard shard_argument(const std::string& text) {
-  try {
-    return parse_shard(text);
-  } catch (const RecordError& error) {
-    throw UsageError(fmt::format("--shard: {}", error.what()));
-  }
+  return record_argument([&] { return parse_shard(text); }, "--shard: ");
 }
 
 std::string today() {
@@ -80,24 +86,35 @@ void check_count(const char* option, std::uint64_t value, std::uint64_t most) {
     throw UsageError(fmt::format("{} {}: choose 1 to {}", option, value, most));
 }
 
-/// The lines of the whole shard, or those of one instruction at --tile.
-std::vector<RecordLine> planned_lines(const Options& options,
-                                      std::span<const CampaignKernel> kernels,
-                                      const CampaignCases& cases) {
-  std::vector<RecordLine> lines = plan_campaign(kernels, family_argument(options.family), cases);
-  if (!options.tile) return lines;
-  for (RecordLine& line : lines) {
-    const auto blocks =
-        static_cast<std::uint64_t>(find_instruction(line.instruction).value().blocks());
-    line.first_tile = *options.tile / blocks * blocks;
-    line.tiles = blocks;
-  }
-  return lines;
+/// The kernel of the options whose tiles have the most outputs.
+Instruction largest_row(const KernelOptions& options) {
+  constexpr int largest_n = 256;  // of wgmma
+  std::vector<Instruction> rows(std::begin(instruction_table), std::end(instruction_table));
+  if (options.instr != "all") rows = {instruction_argument(options.instr)};
+  for (Instruction& row : rows)
+    if (row.n == 0) row.n = largest_n;
+  return std::ranges::max(rows, {}, outputs_of_a_tile);
 }
 
+void check_tile(const Options& options) {
+  if (!options.tile) return;
+  const Instruction row = largest_row(options.kernel);
+  const std::uint64_t last = tiles_of(row, most_outputs) - 1;
+  if (*options.tile > last)
+    throw UsageError(fmt::format("--tile {}: choose 0 to {}, the last tile of {}", *options.tile,
+                                 last, short_name(row)));
+}
+
+/// On stderr, so that the result stands alone on stdout.
+void say_not_written(const std::string& file, std::string_view reason) {
+  std::fputs(fmt::format("bitmma: {}: not written, {}\n", file, reason).c_str(), stderr);
+}
+
+/// None after a mismatch: what a GPU that erred returns is no reference.
 void write_golden_file(const Options& options, const Provenance& provenance,
-                       std::span<const CampaignKernel> kernels) {
+                       std::span<const CampaignKernel> kernels, bool is_equal) {
   if (options.golden.empty()) return;
+  if (!is_equal) return say_not_written(options.golden, "for there is a mismatch");
   std::ostringstream text;
   write_golden(text, provenance, options.seed, kernels, family_argument(options.family),
                options.golden_rows, cuda_device());
@@ -122,8 +139,9 @@ void check_options(const Options& options) {
   if (options.kernel.instr != "all") instruction_argument(options.kernel.instr);
   for (const std::string& file : {options.record, options.golden})
     if (!file.empty()) check_writable(file);
-  if (!options.golden.empty() && std::filesystem::absolute(options.golden).lexically_normal() ==
-                                     std::filesystem::absolute(options.record).lexically_normal())
+  check_tile(options);
+  if (!options.golden.empty() && !options.record.empty() &&
+      is_same_file(options.golden, options.record))
     throw UsageError(
         fmt::format("--golden {}: is --record's file; name another one", options.golden));
 }
@@ -148,33 +166,51 @@ void print_result(const Options& options, const Record& record,
 
 int verify(const Options& options) {
   check_options(options);
-  const CampaignCases cases{options.seed, options.count, shard_argument(options.shard)};
+  CampaignCases cases{options.seed, options.count, shard_argument(options.shard)};
+  cases.tile = options.tile;
   const CudaDevice device = require_cuda_device();
   const std::vector<CampaignKernel> kernels = kernel_arguments(options.kernel, device.target);
-  Record record = resume(options.record, {provenance_of(device.info, device.target), cases,
-                                          planned_lines(options, kernels, cases)});
+  Record record =
+      resume(options.record, {provenance_of(device.info, device.target), cases,
+                              plan_campaign(kernels, family_argument(options.family), cases)});
   const std::optional<Mismatch> mismatch = run_record(run_argument(options), record, cuda_device());
-  if (!mismatch) write_golden_file(options, record.provenance, kernels);
+  write_golden_file(options, record.provenance, kernels, !mismatch);
   print_result(options, record, mismatch);
   return mismatch ? 1 : 0;
 }
 
-Merge merged_records(std::span<const NamedRecord> files) {
+/// The sum may replace an older one, but no other file, and no record that it is made of.
+void check_sum_file(const Options& options) {
+  const std::string& sum = options.record;
+  if (sum.empty()) return;
+  check_writable(sum);
+  for (const std::string& file : options.merge)
+    if (is_same_file(sum, file))
+      throw UsageError(
+          fmt::format("--record {}: is one of the records to add up; name another file", sum));
+  if (!std::filesystem::exists(sum)) return;
   try {
-    return merge_records(files);
-  } catch (const RecordError& error) {
-    throw UsageError(error.what());
+    read_record_file(sum);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}; --record replaces a record alone", error.what()));
   }
 }
 
+void write_sum(const Options& options, const Merge& merged) {
+  if (options.record.empty()) return;
+  if (is_contradictory(merged))
+    return say_not_written(options.record, "for the records contradict each other");
+  write_record_file(options.record, merged.record);
+}
+
 int merge(const Options& options) {
-  if (!options.record.empty()) check_writable(options.record);
+  check_sum_file(options);
   std::vector<NamedRecord> files;
   for (const std::string& name : options.merge) files.push_back({name, read_record_file(name)});
-  const Merge merged = merged_records(files);
+  const Merge merged = record_argument([&] { return merge_records(files); });
   const std::string text =
       options.json ? merge_json(merged, files) + "\n" : merge_text(merged, files);
-  if (!options.record.empty()) write_record_file(options.record, merged.record);
+  write_sum(options, merged);
   fmt::print("{}", text);
   const bool equal = total_of(merged.record).mismatches == 0;
   return equal && merged.gaps.empty() && merged.overlaps.empty() ? 0 : 1;
@@ -200,21 +236,34 @@ void add_case_options(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "of the operands")
       ->check(whole_number_error)
       ->capture_default_str();
-  command.add_option("--shard", options.shard, "I/N: part I, from 1, of N")->capture_default_str();
-  command.add_option("--tile", options.tile, "one instruction alone: the replay of a mismatch")
+  command
+      .add_option("--shard", options.shard,
+                  fmt::format("I/N: part I, from 1, of N, which is at most {}", most_shards))
+      ->capture_default_str();
+  command
+      .add_option("--tile", options.tile,
+                  "the instruction with that tile alone: a mismatch run again")
       ->check(whole_number_error)
-      ->excludes("--shard");
+      ->excludes("--shard")
+      ->excludes("--count");
 }
 
 /// Where the results go.
 void add_result_options(CLI::App& command, Options& options) {
   command
-      .add_option("--record", options.record,
-                  "file for the totals; where it exists, the campaign goes on")
+      .add_option(
+          "--record", options.record,
+          "file for the totals; where it exists, the campaign goes on. With --merge the file "
+          "for the sum, which replaces an older record")
       ->excludes("--tile");
-  command.add_option("--seconds", options.seconds, "stop after that time")
+  command
+      .add_option("--seconds", options.seconds,
+                  "stop after that time, with exit status 0 if there was no mismatch so far")
       ->check(whole_number_error);
-  command.add_option("--golden", options.golden, "file for measured output elements");
+  command
+      .add_option("--golden", options.golden,
+                  "file for measured output elements; not written after a mismatch")
+      ->excludes("--tile");
   command.add_option("--golden-rows", options.golden_rows, "lines of each instruction in it")
       ->check(whole_number_error)
       ->needs("--golden")
@@ -227,7 +276,8 @@ void add_merge_option(CLI::App& command, Options& options) {
   CLI::Option* merge = command.add_option(
       "--merge", options.merge,
       "add up records of one campaign, say which tiles are missing or there twice; --record names "
-      "the sum. Exit status 1 for gaps, overlaps and mismatches");
+      "the sum, which is not written if records contradict each other. Exit status 1 for gaps, "
+      "overlaps and mismatches");
   for (const char* other : {"--instr", "--a-from", "--family", "--count", "--seed", "--shard",
                             "--seconds", "--tile", "--golden"})
     merge->excludes(other);
@@ -240,8 +290,10 @@ void add_verify(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "verify",
       "Compares this machine's GPU with the emulator, bit for bit, on seeded operands; exit status "
-      "0 equal,\n1 a mismatch, 2 wrong usage or no CUDA device. Shards run on any machines, in any "
-      "order; CUDA_VISIBLE_DEVICES chooses the GPU\nexample: bitmma verify --count 100000000 --seed 7 "
+      "0 no mismatch,\n1 a mismatch, 2 wrong usage or no CUDA device. Shards run on any machines, "
+      "in any "
+      "order; CUDA_VISIBLE_DEVICES chooses the GPU\nexample: bitmma verify --count 100000000 "
+      "--seed 7 "
       "--shard $SLURM_ARRAY_TASK_ID/8 --record "
       "part$SLURM_ARRAY_TASK_ID.txt\n         bitmma verify --merge part*.txt --record whole.txt");
   add_case_options(*command, *options);

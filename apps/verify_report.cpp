@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "bitmma/apps/explanation.hpp"
 #include "bitmma/apps/table.hpp"
@@ -45,32 +49,49 @@ std::vector<std::string> table_line(const KernelTotal& total) {
           digest_text(total.sum.digest)};
 }
 
+std::string cases_text(const CampaignCases& cases) {
+  if (cases.tile) return fmt::format("seed {}, tile {}", cases.seed, *cases.tile);
+  return fmt::format("seed {}, {} outputs of each kernel in each family, shard {}", cases.seed,
+                     cases.count, shard_text(cases.shard));
+}
+
 Json cases_json(const Record& record) {
-  const Provenance& from = record.provenance;
+  const CampaignCases& cases = record.cases;
+  Json json;
+  for (const ProvenanceField& field : provenance_fields)
+    json[std::string(field.name)] = record.provenance.*field.value;
+  json["cases"] = cases.version;
+  json["seed"] = cases.seed;
+  if (cases.tile) {
+    json["tile"] = *cases.tile;
+  } else {
+    json["count"] = cases.count;
+    json["shard"] = shard_text(cases.shard);
+  }
+  return json;
+}
+
+/// Cases and totals.
+Json result_json(const Record& record) {
+  Json json = cases_json(record);
   const RecordTotal total = total_of(record);
-  Json kernels = Json::array();
+  json["complete"] = is_complete(record);
+  json["outputs"] = total.outputs;
+  json["mismatches"] = total.mismatches;
+  json["kernels"] = Json::array();
   for (const KernelTotal& kernel : kernel_totals(record))
-    kernels.push_back({{"instr", kernel.instruction},
-                       {"a", kernel.a_source},
-                       {"families", kernel.sum.families},
-                       {"outputs", kernel.sum.outputs},
-                       {"mismatches", kernel.sum.mismatches},
-                       {"digest", digest_text(kernel.sum.digest)}});
-  return {{"gpu", from.gpu},
-          {"target", from.target},
-          {"driver", from.driver},
-          {"cuda", from.cuda},
-          {"nvcc", from.nvcc},
-          {"bitmma", from.bitmma},
-          {"date", from.date},
-          {"cases", record.cases.version},
-          {"seed", record.cases.seed},
-          {"count", record.cases.count},
-          {"shard", shard_text(record.cases.shard)},
-          {"complete", is_complete(record)},
-          {"outputs", total.outputs},
-          {"mismatches", total.mismatches},
-          {"kernels", kernels}};
+    json["kernels"].push_back({{"instr", kernel.instruction},
+                               {"a", kernel.a_source},
+                               {"families", kernel.sum.families},
+                               {"outputs", kernel.sum.outputs},
+                               {"mismatches", kernel.sum.mismatches},
+                               {"digest", digest_text(kernel.sum.digest)}});
+  return json;
+}
+
+/// Bytes of a file's name that are no UTF-8 become U+FFFD.
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 Explanation explanation_of(const Mismatch& mismatch) {
@@ -85,7 +106,6 @@ Json mismatch_json(const Mismatch& mismatch, std::uint64_t seed) {
           {"family", mismatch.line.family},
           {"seed", seed},
           {"tile", mismatch.tile},
-          {"block", mismatch.block},
           {"row", mismatch.row},
           {"column", mismatch.column},
           {"gpu", hex_text(format, mismatch.dot.d.value())},
@@ -120,37 +140,33 @@ std::string listed(std::string_view title, const Items& items, Text text) {
 }
 
 /// Shards of which no record was given, where all records have one number of shards.
-std::vector<std::string> missing_shards(std::span<const NamedRecord> files) {
+std::vector<Shard> missing_shards(std::span<const NamedRecord> files) {
   const std::uint64_t count = files.front().record.cases.shard.count;
   std::set<std::uint64_t> present;
   for (const NamedRecord& file : files) {
     if (file.record.cases.shard.count != count) return {};
     present.insert(file.record.cases.shard.index);
   }
-  std::vector<std::string> missing;
+  std::vector<Shard> missing;
   for (std::uint64_t index = 1; index <= count; ++index)
-    if (!present.contains(index)) missing.push_back(shard_text({index, count}));
+    if (!present.contains(index)) missing.push_back({index, count});
   return missing;
 }
 
 std::string overlap_text(const Overlap& overlap) {
   return fmt::format("{} in {} and {}{}", range_text(overlap.range), overlap.first, overlap.second,
-                     overlap.contradicts ? ", with different outputs" : "");
+                     overlap.contradicts ? ", which contradict each other" : "");
 }
 
 }  // namespace
 
 std::string totals_text(const Record& record) {
-  const Provenance& from = record.provenance;
   Table table({"instruction", "a", "families", "outputs", "mismatches", "digest"});
   const std::vector<KernelTotal> totals = kernel_totals(record);
   for (const KernelTotal& total : totals) table.add(table_line(total));
   if (totals.size() != 1) table.add(table_line({"all", "", total_of(record)}));
-  return fmt::format(
-      "{} ({}), driver {}, CUDA {}, nvcc {}, bitmma {}, {}\n"
-      "seed {}, {} outputs of each kernel in each family, shard {}\n\n{}",
-      from.gpu, from.target, from.driver, from.cuda, from.nvcc, from.bitmma, from.date,
-      record.cases.seed, record.cases.count, shard_text(record.cases.shard), table.text());
+  return fmt::format("{}\n{}\n\n{}", provenance_text(record.provenance), cases_text(record.cases),
+                     table.text());
 }
 
 std::string replay_command(const Mismatch& mismatch, std::uint64_t seed) {
@@ -168,18 +184,17 @@ std::string mismatch_text(const Mismatch& mismatch, std::uint64_t seed) {
       "on this GPU again:   {}\n"
       "on any machine:      bitmma explain --cuda {} --case \"{}\"\n\n{}",
       mismatch.line.instruction, a_source_name(mismatch.line.a_source), mismatch.line.family,
-      mismatch.tile + static_cast<std::uint64_t>(mismatch.block), mismatch.row, mismatch.column,
-      hex_text(*dot.row.d, returned), hex_text(*dot.row.d, mismatch.emulated),
+      mismatch.tile, mismatch.row, mismatch.column, hex_text(*dot.row.d, returned),
+      hex_text(*dot.row.d, mismatch.emulated),
       returned == mismatch.emulated ? "; the GPU's second run agreed, so its first one erred" : "",
       replay_command(mismatch, seed), cuda_text(mismatch.cuda), case_line(dot),
       explanation_text(explanation_of(mismatch), std::nullopt));
 }
 
 std::string merge_text(const Merge& merge, std::span<const NamedRecord> files) {
-  const std::vector<std::string> missing = missing_shards(files);
   std::string text = fmt::format("{} record{}: {}\n", files.size(), files.size() == 1 ? "" : "s",
                                  totals_text(merge.record));
-  text += listed("\nmissing shards", missing, [](const std::string& shard) { return shard; });
+  text += listed("\nmissing shards", missing_shards(files), shard_text);
   text += listed("\ngaps", merge.gaps, range_text);
   text += listed("\noverlaps, the second record's line is not added", merge.overlaps, overlap_text);
   if (merge.gaps.empty() && merge.overlaps.empty()) text += "\nno gaps, no overlaps\n";
@@ -187,15 +202,19 @@ std::string merge_text(const Merge& merge, std::span<const NamedRecord> files) {
 }
 
 std::string record_json(const Record& record, const std::optional<Mismatch>& mismatch) {
-  Json json = cases_json(record);
+  Json json = result_json(record);
   json["first_mismatch"] = mismatch ? mismatch_json(*mismatch, record.cases.seed) : Json();
-  return json.dump(2);
+  return json_text(json);
 }
 
 std::string merge_json(const Merge& merge, std::span<const NamedRecord> files) {
-  Json json = cases_json(merge.record);
-  json["complete"] = merge.gaps.empty();
-  json["missing_shards"] = missing_shards(files);
+  Json json = result_json(merge.record);
+  constexpr std::size_t most_listed = 1000;
+  const std::vector<Shard> missing = missing_shards(files);
+  json["missing_shard_count"] = missing.size();
+  json["missing_shards"] = Json::array();
+  for (const Shard shard : std::span(missing).first(std::min(missing.size(), most_listed)))
+    json["missing_shards"].push_back(shard_text(shard));
   json["gaps"] = Json::array();
   for (const TileRange& gap : merge.gaps) json["gaps"].push_back(range_json(gap));
   json["overlaps"] = Json::array();
@@ -205,7 +224,8 @@ std::string merge_json(const Merge& merge, std::span<const NamedRecord> files) {
     entry["contradicts"] = overlap.contradicts;
     json["overlaps"].push_back(entry);
   }
-  return json.dump(2);
+  json["contradictory"] = is_contradictory(merge);
+  return json_text(json);
 }
 
 }  // namespace bitmma

@@ -10,7 +10,8 @@
 
 namespace bitmma {
 
-/// Provenance, then a table with a line for each kernel, its outputs summed over the families.
+/// Provenance and cases, then a table with a line for each kernel, its outputs summed over the
+/// families.
 std::string totals_text(const Record& record);
 
 /// The mismatch, its replay and its explanation.
@@ -23,9 +24,11 @@ std::string replay_command(const Mismatch& mismatch, std::uint64_t seed);
 std::string merge_text(const Merge& merge, std::span<const NamedRecord> files);
 
 /// One object: provenance, cases, "complete", totals, "kernels", and "first_mismatch" or null.
+/// Cases have "count" and "shard", or else "tile".
 std::string record_json(const Record& record, const std::optional<Mismatch>& mismatch);
 
-/// The same with "missing_shards", "gaps" and "overlaps" instead of "first_mismatch".
+/// The same with "missing_shards" (the first thousand of "missing_shard_count"), "gaps", "overlaps"
+/// and "contradictory" instead of "first_mismatch".
 std::string merge_json(const Merge& merge, std::span<const NamedRecord> files);
 
 }  // namespace bitmma

@@ -1,7 +1,11 @@
 #include "bitmma/kernels/campaign.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
+#include "bitmma/isa/instruction.hpp"
+#include "bitmma/isa/target.hpp"
 #include "bitmma/kernels/device.hpp"
 #include "bitmma/kernels/digest.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
@@ -77,23 +81,21 @@ class LineRun {
 
   /// The number of the part's first output, counted from tile 0.
   std::uint64_t first_output() const {
-    const Instruction& row = execution_.instruction;
-    return slice_.first_tile * static_cast<std::uint64_t>(row.m * row.n);
+    return slice_.first_tile * outputs_of_a_tile(execution_.instruction);
   }
 
   /// Runs the instruction of the part's differing output again.
   Mismatch mismatch(std::uint64_t output) const {
     const Instruction& row = execution_.instruction;
     const auto blocks = static_cast<std::uint64_t>(row.blocks());
-    const auto elements = static_cast<std::uint64_t>(row.m * row.n);
-    const std::uint64_t tile = slice_.first_tile + output / (elements * blocks) * blocks;
-    const Batch again = batch(tile, blocks);
+    const std::uint64_t elements = outputs_of_a_tile(row);
+    const std::uint64_t first_tile = slice_.first_tile + output / (elements * blocks) * blocks;
+    const Batch again = batch(first_tile, blocks);
     const std::uint64_t index = output % (elements * blocks);
     const OutputElement element = output_element(again, index);
     const auto in_tile = static_cast<int>(index % elements);
     return {line_,
-            tile,
-            static_cast<int>(index / elements),
+            first_tile + index / elements,
             in_tile / row.n,
             in_tile % row.n,
             cuda_,
@@ -127,7 +129,7 @@ std::optional<Mismatch> run_campaign(Record& record, const CampaignDevice& devic
     for (RecordLine& line : record.lines) {
       if (line.is_complete()) continue;
       if (std::optional<Mismatch> found = LineRun(line, record, device).run_part()) return found;
-      if (!watch(line)) return std::nullopt;
+      if (!watch()) return std::nullopt;
     }
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ std::vector<DeviceInfo> devices();
 
 /// True if the kernel was compiled for the capability of that device, counted from 0: code for
 /// another one may leave the instruction out, or become machine code of the driver's own choice.
-/// DeviceError as devices().
+/// Leaves that device current. DeviceError as devices().
 bool has_image(const InstructionKernel& kernel, int device);
 
 /// D's words after `count` independent instances of the instruction on the current device. The

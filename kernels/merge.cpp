@@ -1,12 +1,14 @@
 #include "bitmma/kernels/merge.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
-#include <string_view>
-#include <utility>
+#include <tuple>
 
+#include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/lowering.hpp"
-#include "bitmma/kernels/batch.hpp"
+#include "bitmma/isa/target.hpp"
 
 namespace bitmma {
 namespace {
@@ -19,43 +21,30 @@ struct Piece {
   std::uint64_t end() const { return line.first_tile + line.done(); }
 };
 
-/// What one kernel did in one family.
-struct Group {
-  std::vector<Piece> pieces;
-
-  bool takes(const RecordLine& line) const {
-    const RecordLine& own = pieces.front().line;
-    return own.instruction == line.instruction && own.a_source == line.a_source &&
-           own.family == line.family;
-  }
-};
-
-/// In the order in which they appear.
-std::vector<Group> group_lines(std::span<const NamedRecord> records) {
-  std::vector<Group> groups;
+/// What each kernel did in each family, by first tile; of two that start alike, the longer first,
+/// and equal ones together.
+std::map<KernelAndFamily, std::vector<Piece>> group_lines(std::span<const NamedRecord> records) {
+  std::map<KernelAndFamily, std::vector<Piece>> groups;
   for (const NamedRecord& record : records)
-    for (const RecordLine& line : record.record.lines) {
-      auto group =
-          std::ranges::find_if(groups, [&](const Group& each) { return each.takes(line); });
-      if (group == groups.end()) group = groups.insert(group, Group{});
-      group->pieces.push_back({line, record.name});
-    }
-  for (Group& group : groups)
-    std::ranges::stable_sort(group.pieces, {}, [](const Piece& piece) {
-      return std::pair(piece.line.first_tile, ~piece.end());  // of two that start alike, the longer
+    for (const RecordLine& line : record.record.lines)
+      groups[kernel_and_family(line)].push_back({line, record.name});
+  for (auto& group : groups)
+    std::ranges::stable_sort(group.second, {}, [](const Piece& piece) {
+      const RecordLine& line = piece.line;
+      return std::tuple(line.first_tile, ~piece.end(), line.digest, line.mismatches);
     });
   return groups;
 }
 
-TileRange range_of(const RecordLine& line, std::uint64_t first, std::uint64_t end) {
-  return {line.instruction, line.a_source, line.family, first, end - first};
+bool same_tiles(const RecordLine& x, const RecordLine& y) {
+  return x.first_tile == y.first_tile && x.outputs == y.outputs;
 }
 
 bool contradict(const RecordLine& x, const RecordLine& y) {
-  const bool same_tiles = x.first_tile == y.first_tile && x.outputs == y.outputs;
-  return same_tiles && (x.digest != y.digest || x.mismatches != y.mismatches);
+  return same_tiles(x, y) && (x.digest != y.digest || x.mismatches != y.mismatches);
 }
 
+/// Adds the line to the last one, if it follows that, or as one of its own.
 void join(std::vector<RecordLine>& lines, const RecordLine& line, bool follows) {
   if (!follows) {
     lines.push_back(line);
@@ -69,28 +58,42 @@ void join(std::vector<RecordLine>& lines, const RecordLine& line, bool follows) 
   joined.digest += line.digest;
 }
 
-void merge_group(const Group& group, std::uint64_t count, Merge& merge) {
-  const RecordLine& any = group.pieces.front().line;
-  const std::uint64_t end = tiles_of(find_instruction(any.instruction).value(), count);
-  std::uint64_t reached = 0;
-  const Piece* last = nullptr;
-  for (const Piece& piece : group.pieces) {
-    const std::uint64_t first = piece.line.first_tile;
-    if (piece.line.outputs == 0) continue;
-    if (first < reached) {
-      merge.overlaps.push_back({range_of(any, first, std::min(reached, piece.end())), last->file,
-                                piece.file, contradict(last->line, piece.line)});
-      // A mismatch is not forgotten with the line that has it.
-      RecordLine& kept = merge.record.lines.back();
-      kept.mismatches = std::min(kept.outputs, kept.mismatches + piece.line.mismatches);
-      continue;
+/// A mismatch is not forgotten with the line that has it, and one that both have counts once.
+void keep_mismatches(RecordLine& sum, RecordLine& added, const RecordLine& overlapping) {
+  const std::uint64_t more = std::max(added.mismatches, overlapping.mismatches) - added.mismatches;
+  added.mismatches += more;
+  sum.mismatches = std::min(sum.outputs, sum.mismatches + more);
+}
+
+/// The line where no record did anything: all its tiles are to do.
+RecordLine undone(RecordLine line, const CampaignCases& cases) {
+  const Instruction row = find_instruction(line.instruction).value();
+  const auto [first_tile, tiles] = tiles_of_shard(row, cases);
+  line.first_tile = first_tile;
+  line.tiles = tiles;
+  return line;
+}
+
+void merge_group(std::vector<Piece> pieces, Merge& merge) {
+  Piece* added = nullptr;  // the last one in the sum
+  const Piece* previous = nullptr;
+  std::vector<RecordLine>& lines = merge.record.lines;
+  for (Piece& piece : pieces) {
+    const RecordLine& line = piece.line;
+    if (line.outputs == 0) continue;
+    if (added != nullptr && line.first_tile < added->end()) {
+      const Piece& other = same_tiles(previous->line, line) ? *previous : *added;
+      merge.overlaps.push_back(
+          {range_of(line, line.first_tile, std::min(added->end(), piece.end())), other.file,
+           piece.file, contradict(other.line, line)});
+      keep_mismatches(lines.back(), added->line, line);
+    } else {
+      join(lines, line, added != nullptr && line.first_tile == added->end());
+      added = &piece;
     }
-    if (first > reached) merge.gaps.push_back(range_of(any, reached, first));
-    join(merge.record.lines, piece.line, last != nullptr && first == reached);
-    reached = piece.end();
-    last = &piece;
+    previous = &piece;
   }
-  if (reached < end) merge.gaps.push_back(range_of(any, reached, end));
+  if (added == nullptr) lines.push_back(undone(pieces.front().line, merge.record.cases));
 }
 
 void check_same(const NamedRecord& first, const NamedRecord& other, const std::string& what,
@@ -113,24 +116,15 @@ void check_one_campaign(const NamedRecord& first, const NamedRecord& other) {
     check_same(first, other, "nvcc", x.provenance.nvcc, y.provenance.nvcc);
 }
 
-constexpr std::string_view separator = ", ";
-
-/// The values that a merge before has listed in one text.
-void add_values(std::set<std::string>& values, std::string_view text) {
-  std::size_t end = text.find(separator);
-  for (; end != text.npos; end = text.find(separator)) {
-    values.emplace(text.substr(0, end));
-    text.remove_prefix(end + separator.size());
-  }
-  values.emplace(text);
-}
-
 /// The different values of a field of provenance.
 std::string listed(std::span<const NamedRecord> records, std::string Provenance::*field) {
   std::set<std::string> values;
-  for (const NamedRecord& record : records) add_values(values, record.record.provenance.*field);
+  for (const NamedRecord& record : records)
+    for (const std::string& value : listed_values(record.record.provenance.*field))
+      values.insert(value);
   std::string text;
-  for (const std::string& value : values) text.append(text.empty() ? "" : separator).append(value);
+  for (const std::string& value : values)
+    text.append(text.empty() ? "" : value_separator).append(value);
   return text;
 }
 
@@ -140,12 +134,15 @@ Merge merge_records(std::span<const NamedRecord> records) {
   Merge merge{{records.front().record.provenance, records.front().record.cases, {}}, {}, {}};
   merge.record.cases.shard = {};
   for (const NamedRecord& record : records) check_one_campaign(records.front(), record);
-  for (std::string Provenance::*field : {&Provenance::gpu, &Provenance::driver, &Provenance::cuda,
-                                         &Provenance::nvcc, &Provenance::bitmma, &Provenance::date})
-    merge.record.provenance.*field = listed(records, field);
-  for (const Group& group : group_lines(records))
-    merge_group(group, merge.record.cases.count, merge);
+  for (const ProvenanceField& field : provenance_fields)
+    merge.record.provenance.*field.value = listed(records, field.value);
+  for (const auto& group : group_lines(records)) merge_group(group.second, merge);
+  merge.gaps = gaps_of(merge.record);
   return merge;
+}
+
+bool is_contradictory(const Merge& merge) {
+  return std::ranges::any_of(merge.overlaps, &Overlap::contradicts);
 }
 
 }  // namespace bitmma

@@ -14,32 +14,27 @@ struct NamedRecord {
   Record record;
 };
 
-/// Tiles of one kernel in one family, and what is to be said of them.
-struct TileRange {
-  std::string instruction;
-  ASource a_source;
-  std::string family;
-  std::uint64_t first_tile;
-  std::uint64_t tiles;
-
-  friend bool operator==(const TileRange&, const TileRange&) = default;
-};
-
 /// Tiles that two records have. The second one's line is not added.
 struct Overlap {
   TileRange range;
   std::string first;
   std::string second;
-  /// Both lines have the same tiles, but different outputs: one of the two GPUs erred.
+  /// Both lines have the same tiles, but different outputs or mismatches: one of the two GPUs
+  /// erred.
   bool contradicts;
 };
 
 struct Merge {
-  /// Neighbouring lines joined. Shards without gaps give what one run of the whole would have.
+  /// Neighbouring lines joined, kernel by kernel as KernelAndFamily orders them, whatever the order
+  /// of the records. Shards without gaps give what one run of the whole would have; of what no
+  /// record did anything, there is one line without outputs.
   Record record;
-  std::vector<TileRange> gaps;  ///< up to the campaign's count
+  std::vector<TileRange> gaps;  ///< gaps_of(record)
   std::vector<Overlap> overlaps;
 };
+
+/// True if records contradict each other, so that the merged one is none of them to trust.
+bool is_contradictory(const Merge& merge);
 
 /// Requires a record. Throws RecordError, naming the file, where seed, count, target or version of
 /// the cases differ from the first one's, or where its toolkit lowers otherwise; other differences

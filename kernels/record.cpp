@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <sstream>
-#include <tuple>
+#include <map>
+#include <system_error>
+#include <utility>
 
 #include "bitmma/isa/lowering.hpp"
+#include "bitmma/isa/target.hpp"
 #include "bitmma/kernels/batch.hpp"
 
 namespace bitmma {
@@ -17,18 +19,7 @@ constexpr std::string_view first_line =
 constexpr std::string_view columns_line =
     "# instruction a family first_tile tiles outputs mismatches digest";
 
-struct ProvenanceField {
-  std::string_view name;
-  std::string Provenance::*value;
-};
-
-constexpr ProvenanceField provenance_fields[] = {
-    {"gpu", &Provenance::gpu},   {"target", &Provenance::target}, {"driver", &Provenance::driver},
-    {"cuda", &Provenance::cuda}, {"nvcc", &Provenance::nvcc},     {"bitmma", &Provenance::bitmma},
-    {"date", &Provenance::date},
-};
-
-std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) {
+std::optional<std::uint64_t> parse_digits(std::string_view text, int base) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number, base);
@@ -36,16 +27,20 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) 
   return number;
 }
 
-std::uint64_t outputs_of_a_tile(const Instruction& row) {
-  return static_cast<std::uint64_t>(row.m * row.n);
+/// The number that is written so: without leading zeros.
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  const std::optional<std::uint64_t> number = parse_digits(text, 10);
+  return number && std::to_string(*number) == text ? number : std::nullopt;
 }
+
+bool is_printable(char c) { return ' ' <= c && c <= '~'; }
 
 /// A piece of a file for a message: printable, and not too long.
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 60;
   std::string piece(text.substr(0, most));
-  for (char& c : piece)
-    if (c < ' ' || c > '~') c = '?';
+  std::ranges::replace_if(
+      piece, [](char c) { return !is_printable(c); }, '?');
   return text.size() > most ? piece.append("...") : piece;
 }
 
@@ -62,15 +57,22 @@ class LineReader {
  public:
   explicit LineReader(std::istream& in) : in_(in) {}
 
+  /// False at the end of the file.
   bool next(std::string& line) {
     ++number_;
     char buffer[1024];
     in_.getline(buffer, sizeof buffer);
+    const auto length = static_cast<std::size_t>(in_.gcount());
     if (in_.bad()) fail("cannot be read");
-    if (in_.fail() && in_.gcount() > 0) fail("the line is longer than a record's");
-    line.assign(buffer);
+    if (in_.eof() && length == 0) return false;
+    if (in_.fail()) fail("the line is longer than a record's");
+    if (in_.eof()) fail("the file ends in the middle of the line");
+    line.assign(buffer, length - 1);
     if (line.ends_with('\r')) fail("the line ends in CR LF; convert the file to LF");
-    return !in_.fail();
+    const auto odd = std::ranges::find_if_not(line, is_printable);
+    if (odd != line.end())
+      fail("byte " + std::to_string(odd - line.begin() + 1) + " is no printable ASCII character");
+    return true;
   }
   /// The next line, which must begin so; what follows.
   std::string expect(const std::string& beginning) {
@@ -78,14 +80,24 @@ class LineReader {
     if (!next(line) || !line.starts_with(beginning)) fail("expected '" + beginning + "'");
     return line.substr(beginning.size());
   }
+  /// The next line, which must be this one.
+  void expect_line(const std::string& expected) {
+    if (!expect(expected).empty()) fail("expected '" + expected + "' alone");
+  }
   std::uint64_t expect_number(const std::string& beginning) {
     const std::string text = expect(beginning);
     return number(text);
   }
-  std::uint64_t number(std::string_view text, int base = 10) const {
-    const std::optional<std::uint64_t> number = parse_number(text, base);
+  std::uint64_t number(std::string_view text) const {
+    const std::optional<std::uint64_t> number = parse_number(text);
     if (!number) fail(shown(text).append(" is no whole number"));
     return *number;
+  }
+  std::uint64_t digest(std::string_view text) const {
+    const std::optional<std::uint64_t> digest = parse_digits(text, 16);
+    if (!digest || digest_text(*digest) != text)
+      fail(shown(text).append(" is no digest: 16 hexadecimal digits"));
+    return *digest;
   }
   [[noreturn]] void fail(const std::string& reason) const {
     throw RecordError("line " + std::to_string(number_) + ": " + reason);
@@ -102,6 +114,51 @@ ASource parse_a_source(std::string_view text, const LineReader& reader) {
   reader.fail(shown(text).append(": choose registers or shared"));
 }
 
+std::vector<int> toolkits_of(const Provenance& provenance) {
+  std::vector<int> toolkits;
+  for (const std::string& version : listed_values(provenance.nvcc))
+    toolkits.push_back(parse_cuda(version).value());
+  return toolkits;
+}
+
+/// Throws if a toolkit is older than the first one that compiles for `what`.
+void check_toolkit(int toolkit, int first_cuda, std::string_view what, const LineReader& reader) {
+  if (toolkit < first_cuda)
+    reader.fail(std::string(what).append(" needs nvcc ") + cuda_text(first_cuda) +
+                " or later, not " + cuda_text(toolkit));
+}
+
+void check_target(const std::string& name, const LineReader& reader) {
+  const Target* target = find_target(name);
+  if (target == nullptr || target->name != name)
+    reader.fail(shown(name).append(" is no target; choose from ").append(names_of(target_table)));
+}
+
+/// Of kernels for the target, which all have the same arithmetic.
+void check_toolkits(const std::string& versions, const Target& target, const LineReader& reader) {
+  std::optional<int> first;
+  for (const std::string& version : listed_values(versions)) {
+    const std::optional<int> toolkit = parse_cuda(version);
+    if (!toolkit) reader.fail("nvcc " + shown(version) + " is no version such as 13.0.88");
+    check_toolkit(*toolkit, target.first_cuda, target.name, reader);
+    if (!first) first = toolkit;
+    if (!lower_alike(target, *first, *toolkit))
+      reader.fail("nvcc " + shown(versions) + " compile to different machine instructions");
+  }
+}
+
+Provenance read_provenance(LineReader& reader) {
+  Provenance provenance;
+  for (const ProvenanceField& field : provenance_fields) {
+    std::string& value = provenance.*field.value;
+    value = reader.expect(std::string("# ").append(field.name).append(": "));
+    if (field.value == &Provenance::target) check_target(value, reader);
+    if (field.value == &Provenance::nvcc)
+      check_toolkits(value, *find_target(provenance.target), reader);
+  }
+  return provenance;
+}
+
 /// The row that a record may name: with a concrete N.
 Instruction parse_row(const std::string& text, const LineReader& reader) {
   const std::optional<Instruction> row = find_instruction(text);
@@ -114,6 +171,9 @@ void check_line(const RecordLine& line, const Record& record, const LineReader& 
   const Instruction row = parse_row(line.instruction, reader);
   if (!row.runs_on(*find_target(record.provenance.target)))
     reader.fail(line.instruction + " is not on " + record.provenance.target);
+  // Merged records have the kernels of all their toolkits.
+  check_toolkit(std::ranges::max(toolkits_of(record.provenance)), row.first_cuda, line.instruction,
+                reader);
   if (line.a_source == ASource::shared_memory && row.family == Family::mma_sync)
     reader.fail(line.instruction + " takes A from registers");
   const auto blocks = static_cast<std::uint64_t>(row.blocks());
@@ -134,12 +194,21 @@ void check_line(const RecordLine& line, const Record& record, const LineReader& 
   if (line.mismatches > line.outputs) reader.fail("more mismatches than outputs");
 }
 
+/// What stands between the single blanks.
+std::vector<std::string> columns_of(const std::string& text) {
+  std::vector<std::string> columns(1);
+  for (const char c : text)
+    if (c == ' ')
+      columns.emplace_back();
+    else
+      columns.back().push_back(c);
+  return columns;
+}
+
 RecordLine parse_line(const std::string& text, const Record& record, const LineReader& reader) {
-  std::istringstream words(text);
-  const std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+  const std::vector<std::string> columns = columns_of(text);
   constexpr std::size_t column_count = 8;
-  if (columns.size() != column_count) reader.fail("expected 8 columns");
-  if (columns.back().size() != 16) reader.fail("the digest has not 16 hexadecimal digits");
+  if (columns.size() != column_count) reader.fail("expected 8 columns with one blank between them");
   RecordLine line{columns[0],
                   parse_a_source(columns[1], reader),
                   columns[2],
@@ -147,27 +216,31 @@ RecordLine parse_line(const std::string& text, const Record& record, const LineR
                   reader.number(columns[4]),
                   reader.number(columns[5]),
                   reader.number(columns[6]),
-                  reader.number(columns[7], 16)};
+                  reader.digest(columns[7])};
   check_line(line, record, reader);
   return line;
 }
 
+/// The lines of each kernel and family, by their first tile.
+std::map<KernelAndFamily, std::vector<const RecordLine*>> lines_by_kernel_and_family(
+    const std::vector<RecordLine>& lines) {
+  std::map<KernelAndFamily, std::vector<const RecordLine*>> groups;
+  for (const RecordLine& line : lines) groups[kernel_and_family(line)].push_back(&line);
+  for (auto& group : groups) std::ranges::sort(group.second, {}, &RecordLine::first_tile);
+  return groups;
+}
+
 /// No tile stands in two lines.
 void check_disjoint(const std::vector<RecordLine>& lines, const LineReader& reader) {
-  std::vector<const RecordLine*> sorted;
-  for (const RecordLine& line : lines) sorted.push_back(&line);
-  const auto place = [](const RecordLine* line) {
-    return std::tie(line->instruction, line->a_source, line->family, line->first_tile);
-  };
-  std::ranges::sort(sorted, {}, place);
   const auto overlap = [](const RecordLine* x, const RecordLine* y) {
-    return x->instruction == y->instruction && x->a_source == y->a_source &&
-           x->family == y->family && y->first_tile < x->first_tile + x->tiles;
+    return y->first_tile < x->first_tile + x->tiles;
   };
-  const auto found = std::ranges::adjacent_find(sorted, overlap);
-  if (found != sorted.end())
-    reader.fail("the file has tiles of " + (*found)->instruction + " " + (*found)->family +
-                " twice");
+  for (const auto& [key, group] : lines_by_kernel_and_family(lines)) {
+    const auto found = std::ranges::adjacent_find(group, overlap);
+    if (found != group.end())
+      reader.fail("the file has tiles of " + (*found)->instruction + " " + (*found)->family +
+                  " twice");
+  }
 }
 
 Shard read_shard(const std::string& text, const LineReader& reader) {
@@ -180,8 +253,29 @@ Shard read_shard(const std::string& text, const LineReader& reader) {
 
 }  // namespace
 
+std::string provenance_text(const Provenance& provenance) {
+  std::string text;
+  for (const ProvenanceField& field : provenance_fields)
+    text.append(text.empty() ? "" : ", ")
+        .append(field.title)
+        .append(field.title.empty() ? "" : " ")
+        .append(provenance.*field.value);
+  return text;
+}
+
+std::vector<std::string> listed_values(std::string_view text) {
+  std::vector<std::string> values;
+  for (std::size_t end = text.find(value_separator); end != text.npos;
+       end = text.find(value_separator)) {
+    values.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + value_separator.size());
+  }
+  values.emplace_back(text);
+  return values;
+}
+
 std::optional<int> toolkit_of(const Provenance& provenance) {
-  return parse_cuda(std::string_view(provenance.nvcc).substr(0, provenance.nvcc.find(',')));
+  return parse_cuda(listed_values(provenance.nvcc).front());
 }
 
 std::string shard_text(Shard shard) {
@@ -193,9 +287,9 @@ Shard parse_shard(std::string_view text) {
   const std::optional<std::uint64_t> index = parse_number(text.substr(0, slash));
   const std::optional<std::uint64_t> count =
       slash == std::string_view::npos ? std::nullopt : parse_number(text.substr(slash + 1));
-  constexpr std::uint64_t most = 1'000'000;
-  if (!index || !count || *count == 0 || *count > most)
-    throw RecordError(shown(text).append(" is no shard; choose I/N, such as 1/8"));
+  if (!index || !count || *count == 0 || *count > most_shards)
+    throw RecordError(shown(text) + " is no shard; choose I/N, such as 1/8, with N up to " +
+                      std::to_string(most_shards));
   if (*index == 0 || *index > *count)
     throw RecordError(shown(text) + " is no shard; choose 1/" + std::to_string(*count) + " to " +
                       shard_text({*count, *count}));
@@ -219,8 +313,55 @@ RecordTotal total_of(const Record& record) {
   return total;
 }
 
-bool is_complete(const Record& record) {
-  return std::ranges::all_of(record.lines, &RecordLine::is_complete);
+KernelAndFamily kernel_and_family(const RecordLine& line) {
+  static const std::map<std::string, std::size_t> rows = [] {
+    std::map<std::string, std::size_t> indices;
+    for (std::size_t i = 0; i < std::size(instruction_table); ++i)
+      indices[short_name(instruction_table[i])] = i;
+    return indices;
+  }();
+  static const std::vector<NamedFamily> families = campaign_families();
+  const Instruction row = find_instruction(line.instruction).value();
+  const auto family = std::ranges::find(families, line.family, &NamedFamily::name);
+  return {rows.at(short_name(table_row(row))), row.n, line.a_source,
+          static_cast<std::size_t>(family - families.begin())};
+}
+
+TileRange range_of(const RecordLine& line, std::uint64_t first_tile, std::uint64_t end) {
+  return {line.instruction, line.a_source, line.family, first_tile, end - first_tile};
+}
+
+std::vector<TileRange> gaps_of(const Record& record) {
+  std::vector<TileRange> gaps;
+  for (const auto& [key, lines] : lines_by_kernel_and_family(record.lines)) {
+    const RecordLine& any = *lines.front();
+    const auto [first_tile, tiles] =
+        tiles_of_shard(find_instruction(any.instruction).value(), record.cases);
+    std::uint64_t reached = first_tile;
+    const auto add_gap_before = [&](std::uint64_t tile) {
+      if (tile > reached) gaps.push_back(range_of(any, reached, tile));
+    };
+    for (const RecordLine* line : lines) {
+      if (line->outputs == 0) continue;
+      add_gap_before(line->first_tile);
+      reached = line->first_tile + line->done();
+    }
+    add_gap_before(first_tile + tiles);
+  }
+  return gaps;
+}
+
+bool is_complete(const Record& record) { return gaps_of(record).empty(); }
+
+std::uint64_t outputs_of_a_tile(const Instruction& row) {
+  return static_cast<std::uint64_t>(row.m) * static_cast<std::uint64_t>(row.n);
+}
+
+std::uint64_t outputs_of(std::span<const TileRange> ranges) {
+  std::uint64_t outputs = 0;
+  for (const TileRange& range : ranges)
+    outputs += range.tiles * outputs_of_a_tile(find_instruction(range.instruction).value());
+  return outputs;
 }
 
 std::string digest_text(std::uint64_t digest) {
@@ -236,6 +377,7 @@ std::string_view a_source_name(ASource a_source) {
 
 Tiles tiles_of_shard(const Instruction& row, const CampaignCases& cases) {
   const auto blocks = static_cast<std::uint64_t>(row.blocks());
+  if (cases.tile) return {*cases.tile / blocks * blocks, blocks};
   const std::uint64_t instructions = tiles_of(row, cases.count) / blocks;
   // Divided first, so that the product stays small.
   const auto start = [&](std::uint64_t index) {
@@ -285,15 +427,8 @@ void write_record(std::ostream& out, const Record& record) {
 Record read_record(std::istream& in) {
   LineReader reader(in);
   Record record;
-  reader.expect(std::string(first_line));
-  for (const ProvenanceField& field : provenance_fields)
-    record.provenance.*field.value = reader.expect("# " + std::string(field.name) + ": ");
-  if (!find_target(record.provenance.target))
-    reader.fail(shown(record.provenance.target)
-                    .append(" is no target; choose from ")
-                    .append(names_of(target_table)));
-  if (!toolkit_of(record.provenance))
-    reader.fail("nvcc " + shown(record.provenance.nvcc) + " is no version such as 13.0.88");
+  reader.expect_line(std::string(first_line));
+  record.provenance = read_provenance(reader);
   record.cases.version = reader.expect_number("# cases: ");
   record.cases.seed = reader.expect_number("# seed: ");
   record.cases.count = reader.expect_number("# count: ");
@@ -301,7 +436,7 @@ Record read_record(std::istream& in) {
     reader.fail("count is not from 1 to " + std::to_string(most_outputs));
   record.cases.shard = read_shard(reader.expect("# shard: "), reader);
   const std::uint64_t lines = reader.expect_number("# lines: ");
-  reader.expect(std::string(columns_line));
+  reader.expect_line(std::string(columns_line));
   for (std::string line; reader.next(line);)
     record.lines.push_back(parse_line(line, record, reader));
   if (record.lines.size() != lines)

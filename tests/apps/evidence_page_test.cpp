@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -51,6 +52,18 @@ TEST_CASE("docs/evidence is what './dev evidence' writes") {
           evidence_page(target, own));
   }
   CHECK(records > 0);
+}
+
+TEST_CASE("an incomplete record's section says how much is missing") {
+  const Target& target = *find_target("sm_90");
+  Record record = read_record_file((root / "tests/vectors/sm_90/digests.txt").string());
+  CHECK(evidence_page(target, std::vector<NamedRecord>{{"r.txt", record}}).find("missing") ==
+        std::string::npos);
+  const std::uint64_t lost = record.lines.back().outputs;
+  record.lines.back().outputs = 0;
+  CHECK(evidence_page(target, std::vector<NamedRecord>{{"r.txt", record}})
+            .find("; **incomplete: " + std::to_string(lost) + " more are missing**. Families: ") !=
+        std::string::npos);
 }
 
 TEST_CASE("list --markdown prints a target's page, with the records that are named") {

@@ -1,7 +1,12 @@
 /// A campaign without a GPU: the host's emulator stands in for the device.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "bitmma/kernels/campaign.hpp"
 #include "bitmma/kernels/digest.hpp"
@@ -12,7 +17,7 @@ namespace bitmma::test {
 using Fault = std::function<void(const Batch&, std::vector<Code>&)>;
 
 inline std::uint64_t outputs_before(const Instruction& row, std::uint64_t tile) {
-  return tile * static_cast<std::uint64_t>(row.m * row.n);
+  return tile * outputs_of_a_tile(row);
 }
 
 /// A device that returns what the emulator does, but for the fault.
@@ -56,8 +61,7 @@ inline Record small_record(const CampaignCases& cases) {
 /// A small record, run to its end without a fault.
 inline Record finished_record(const CampaignCases& cases) {
   Record record = small_record(cases);
-  run_campaign(record, faultless_device(*find_target("sm_90")),
-               [](const RecordLine&) { return true; });
+  run_campaign(record, faultless_device(*find_target("sm_90")), [] { return true; });
   return record;
 }
 

@@ -2,6 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "bitmma/tests/kernels/emulated_campaign.hpp"
 
 namespace bitmma {
@@ -40,10 +49,76 @@ TEST_CASE("merged shards are the record of one run, digests included") {
   }
 }
 
-TEST_CASE("a merge does not depend on the order of the records") {
+std::string text_of(const Record& record) {
+  std::ostringstream text;
+  write_record(text, record);
+  return text.str();
+}
+
+/// The families of a finished record, each in a record of its own.
+std::vector<NamedRecord> by_family(const Record& whole) {
+  std::vector<NamedRecord> records;
+  for (const RecordLine& line : whole.lines) {
+    auto own = std::ranges::find(records, line.family, &NamedRecord::name);
+    if (own == records.end())
+      own = records.insert(own, {line.family, {whole.provenance, whole.cases, {}}});
+    own->record.lines.push_back(line);
+  }
+  return records;
+}
+
+TEST_CASE("a merge has the order of a campaign, whatever the records and their order") {
+  const Record whole = test::finished_record({seed, count, {}});
+  std::vector<NamedRecord> mixed = by_family(whole);
+  REQUIRE(mixed.size() == 3);
+  // Of one family there are shards, of different kernels.
+  const std::vector<NamedRecord> parts = shards(2);
+  const std::string family = mixed.back().name;
+  mixed.pop_back();
+  for (const NamedRecord& part : parts) {
+    mixed.push_back(part);
+    std::erase_if(mixed.back().record.lines,
+                  [&](const RecordLine& line) { return line.family != family; });
+  }
+  for (std::vector<NamedRecord> records : {shards(3), mixed}) {
+    std::ranges::sort(records, {}, &NamedRecord::name);
+    do {
+      CHECK(text_of(merge_records(records).record) == text_of(whole));
+    } while (std::ranges::next_permutation(records, {}, &NamedRecord::name).found);
+  }
+}
+
+TEST_CASE("of what no record did anything, a sum keeps a line, and a sum of sums the gap") {
+  std::vector<NamedRecord> records = shards(2);
+  const RecordLine undone = test::small_record({seed, count, {}}).lines[4];
+  for (NamedRecord& record : records) {
+    record.record.lines[4].outputs = 0;
+    record.record.lines[4].digest = 0;
+  }
+  const std::vector<TileRange> gaps{range_of(undone, 0, undone.tiles)};
+  Merge merge = merge_records(records);
+  CHECK(merge.record.lines[4] == undone);
+  CHECK(merge.gaps == gaps);
+  merge = merge_records(std::vector<NamedRecord>{{"sum.txt", merge.record}});
+  CHECK(merge.record.lines[4] == undone);
+  CHECK(merge.gaps == gaps);
+  CHECK_FALSE(is_complete(merge.record));
+}
+
+TEST_CASE("a sum with gaps is not complete, and a sum of sums has the gaps too") {
   std::vector<NamedRecord> records = shards(3);
-  std::swap(records.front(), records.back());
-  CHECK(merge_records(records).record.lines == test::finished_record({seed, count, {}}).lines);
+  records.erase(records.begin() + 1);
+  const Merge merge = merge_records(records);
+  CHECK_FALSE(is_complete(merge.record));
+  CHECK(merge_records(std::vector<NamedRecord>{{"sum.txt", merge.record}}).gaps == merge.gaps);
+}
+
+TEST_CASE("a record that has not begun overlaps nothing") {
+  const std::vector<NamedRecord> records{{"whole.txt", test::finished_record({seed, count, {}})},
+                                         {"begun.txt", test::small_record({seed, count, {}})}};
+  const Merge merge = merge_records(records);
+  CHECK(merge.overlaps.empty());
+  CHECK(merge.record.lines == records[0].record.lines);
 }
 
 TEST_CASE("a missing shard is a gap in every line") {
@@ -81,10 +156,50 @@ TEST_CASE("a record that is given twice overlaps itself and counts once") {
   CHECK_FALSE(merge.overlaps[0].contradicts);
   CHECK(merge.record.lines == test::finished_record({seed, count, {}}).lines);
 
+  CHECK_FALSE(is_contradictory(merge));
+
   records.back().record.lines[0].digest ^= 1;
   merge = merge_records(records);
   CHECK(merge.overlaps[0].contradicts);
   CHECK_FALSE(merge.overlaps[1].contradicts);
+  CHECK(is_contradictory(merge));
+}
+
+TEST_CASE("lines of the same tiles contradict each other by their mismatches alone") {
+  std::vector<NamedRecord> records = shards(2);
+  records.push_back({"again.txt", records[0].record});
+  records.back().record.lines[0].mismatches = 1;
+  const Merge merge = merge_records(records);
+  CHECK(merge.overlaps[0].contradicts);
+  CHECK_FALSE(merge.overlaps[1].contradicts);
+}
+
+TEST_CASE("lines that contradict each other are found beside a longer one") {
+  const Record whole = test::finished_record({seed, count, {}});
+  std::vector<NamedRecord> records = shards(2);
+  records.push_back({"whole.txt", whole});
+  records.push_back({"again.txt", records[0].record});
+  CHECK_FALSE(is_contradictory(merge_records(records)));
+  records.back().record.lines[0].digest ^= 1;
+  const Merge merge = merge_records(records);
+  const auto found = std::ranges::find_if(merge.overlaps, &Overlap::contradicts);
+  REQUIRE(found != merge.overlaps.end());
+  CHECK(std::min(found->first, found->second) == "again.txt");
+  CHECK(std::max(found->first, found->second) == "part1.txt");
+}
+
+TEST_CASE("mismatches of a line that is given twice count once, and the larger count stands") {
+  std::vector<NamedRecord> records = shards(2);
+  records[0].record.lines[0].mismatches = 2;
+  records[1].record.lines[0].mismatches = 3;
+  records.push_back({"again.txt", records[0].record});
+  records.push_back({"more.txt", records[1].record});
+  Merge merge = merge_records(records);
+  CHECK(merge.record.lines[0].mismatches == 5);
+  CHECK_FALSE(is_contradictory(merge));
+  records.back().record.lines[0].mismatches = 7;
+  merge = merge_records(records);
+  CHECK(merge.record.lines[0].mismatches == 9);
 }
 
 TEST_CASE("lines that overlap in part are not added, and what they had alone is a gap") {

@@ -97,8 +97,7 @@ std::uint64_t emulated_digest(const Record& record, const RecordLine& line) {
       resolve(row, *find_target(record.provenance.target), toolkit_of(record.provenance).value());
   const Batch batch = make_batch(row, find_family(line.family).value(), record.cases.seed,
                                  line.first_tile, line.tiles);
-  return digest_of(line.first_tile * static_cast<std::uint64_t>(row.m * row.n),
-                   emulate(execution, batch));
+  return digest_of(line.first_tile * outputs_of_a_tile(row), emulate(execution, batch));
 }
 
 }  // namespace
