@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <vector>
+#include <string_view>
 
 #include "bitmma/apps/progress.hpp"
 #include "bitmma/apps/record_file.hpp"

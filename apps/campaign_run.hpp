@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bitmma/kernels/campaign.hpp"
+#include "bitmma/kernels/record.hpp"
 
 namespace bitmma {
 

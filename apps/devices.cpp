@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "bitmma/apps/commands.hpp"
 #include "bitmma/apps/cuda_device.hpp"
 #include "bitmma/apps/table.hpp"
+#include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/lowering.hpp"
+#include "bitmma/isa/target.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
+#include "bitmma/kernels/record.hpp"
 
 namespace bitmma {
 namespace {

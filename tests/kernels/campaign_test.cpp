@@ -30,9 +30,9 @@ TEST_CASE("a campaign does every tile of its lines and finds no mismatch where t
 }
 
 TEST_CASE("a campaign that was stopped goes on to the same record") {
-  const Record whole = test::finished_record({1, 5000, {}});
+  const Record whole = test::finished_record({1, 2000, {}});
   for (const int parts : {1, 4}) {
-    Record record = test::small_record({1, 5000, {}});
+    Record record = test::small_record({1, 2000, {}});
     int left = parts;
     run_campaign(record, test::faultless_device(target), [&] { return --left > 0; });
     CHECK(std::ranges::count_if(record.lines, &RecordLine::is_complete) == parts);

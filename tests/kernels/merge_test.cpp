@@ -23,7 +23,7 @@ std::vector<NamedRecord> shards(std::uint64_t number) {
   std::vector<NamedRecord> records;
   for (std::uint64_t index = 1; index <= number; ++index)
     records.push_back({"part" + std::to_string(index) + ".txt",
-                       test::finished_record({seed, count, {index, number}})});
+                       test::filled_record({seed, count, {index, number}})});
   return records;
 }
 
@@ -40,7 +40,10 @@ std::string error_of(std::vector<NamedRecord> records, const std::function<void(
 TEST_CASE("merged shards are the record of one run, digests included") {
   const Record whole = test::finished_record({seed, count, {}});
   for (const std::uint64_t number : {1U, 3U}) {
-    const Merge merge = merge_records(shards(number));
+    std::vector<NamedRecord> records;
+    for (std::uint64_t index = 1; index <= number; ++index)
+      records.push_back({"part.txt", test::finished_record({seed, count, {index, number}})});
+    const Merge merge = merge_records(records);
     CHECK(merge.gaps.empty());
     CHECK(merge.overlaps.empty());
     CHECK(merge.record.provenance == whole.provenance);
@@ -55,7 +58,7 @@ std::string text_of(const Record& record) {
   return text.str();
 }
 
-/// The families of a finished record, each in a record of its own.
+/// The families of a record, each in a record of its own.
 std::vector<NamedRecord> by_family(const Record& whole) {
   std::vector<NamedRecord> records;
   for (const RecordLine& line : whole.lines) {
@@ -68,7 +71,7 @@ std::vector<NamedRecord> by_family(const Record& whole) {
 }
 
 TEST_CASE("a merge has the order of a campaign, whatever the records and their order") {
-  const Record whole = test::finished_record({seed, count, {}});
+  const Record whole = test::filled_record({seed, count, {}});
   std::vector<NamedRecord> mixed = by_family(whole);
   REQUIRE(mixed.size() == 3);
   // Of one family there are shards, of different kernels.
@@ -114,7 +117,7 @@ TEST_CASE("a sum with gaps is not complete, and a sum of sums has the gaps too")
 }
 
 TEST_CASE("a record that has not begun overlaps nothing") {
-  const std::vector<NamedRecord> records{{"whole.txt", test::finished_record({seed, count, {}})},
+  const std::vector<NamedRecord> records{{"whole.txt", test::filled_record({seed, count, {}})},
                                          {"begun.txt", test::small_record({seed, count, {}})}};
   const Merge merge = merge_records(records);
   CHECK(merge.overlaps.empty());
@@ -154,7 +157,7 @@ TEST_CASE("a record that is given twice overlaps itself and counts once") {
   CHECK(merge.overlaps[0].first == "part1.txt");
   CHECK(merge.overlaps[0].second == "again.txt");
   CHECK_FALSE(merge.overlaps[0].contradicts);
-  CHECK(merge.record.lines == test::finished_record({seed, count, {}}).lines);
+  CHECK(merge.record.lines == test::filled_record({seed, count, {}}).lines);
 
   CHECK_FALSE(is_contradictory(merge));
 
@@ -175,7 +178,7 @@ TEST_CASE("lines of the same tiles contradict each other by their mismatches alo
 }
 
 TEST_CASE("lines that contradict each other are found beside a longer one") {
-  const Record whole = test::finished_record({seed, count, {}});
+  const Record whole = test::filled_record({seed, count, {}});
   std::vector<NamedRecord> records = shards(2);
   records.push_back({"whole.txt", whole});
   records.push_back({"again.txt", records[0].record});
@@ -217,7 +220,7 @@ TEST_CASE("lines that overlap in part are not added, and what they had alone is 
 }
 
 TEST_CASE("a part beside the whole is an overlap, in either order, and its mismatches stay") {
-  const Record whole = test::finished_record({seed, count, {}});
+  const Record whole = test::filled_record({seed, count, {}});
   Record part = whole;
   part.lines.resize(1);
   part.lines[0].outputs = 256;

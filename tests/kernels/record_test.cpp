@@ -199,7 +199,7 @@ TEST_CASE("a record of other cases is read, since its totals stand for themselve
 
 TEST_CASE("a record is complete when every tile of its shard is done") {
   for (const Shard shard : {Shard{1, 1}, Shard{2, 3}}) {
-    const Record record = test::finished_record({7, 5000, shard});
+    const Record record = test::filled_record({7, 5000, shard});
     CHECK(is_complete(record));
     Record part = record;
     const RecordLine line = part.lines[1];
