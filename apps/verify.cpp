@@ -291,10 +291,8 @@ void add_verify(CLI::App& app, int& status) {
       "verify",
       "Compares this machine's GPU with the emulator, bit for bit, on seeded operands; exit status "
       "0 no mismatch,\n1 a mismatch, 2 wrong usage or no CUDA device. Shards run on any machines, "
-      "in any "
-      "order; CUDA_VISIBLE_DEVICES chooses the GPU\nexample: bitmma verify --count 100000000 "
-      "--seed 7 "
-      "--shard $SLURM_ARRAY_TASK_ID/8 --record "
+      "in any order; CUDA_VISIBLE_DEVICES\nchooses the GPU\n"
+      "example: bitmma verify --count 100000000 --seed 7 --shard $SLURM_ARRAY_TASK_ID/8 --record "
       "part$SLURM_ARRAY_TASK_ID.txt\n         bitmma verify --merge part*.txt --record whole.txt");
   add_case_options(*command, *options);
   add_result_options(*command, *options);

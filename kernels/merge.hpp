@@ -33,7 +33,7 @@ struct Merge {
   std::vector<Overlap> overlaps;
 };
 
-/// True if records contradict each other, so that the merged one is none of them to trust.
+/// True if records contradict each other; the merged one is then not to be kept.
 bool is_contradictory(const Merge& merge);
 
 /// Requires a record. Throws RecordError, naming the file, where seed, count, target or version of
