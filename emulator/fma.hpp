@@ -114,9 +114,11 @@ BITMMA_HD constexpr Code fma_f64(Code a, Code b, Code sum, Rounding rounding) {
   constexpr Format format = f64;
   constexpr Code quiet = Code{1} << (format.fraction_bits - 1);
   constexpr Code invalid = format.sign_mask() | format.infinity() | quiet;
+  const Code result = fma(format, a, b, sum, rounding, invalid);
+  if (result != invalid) return result;  // no number has this code
   for (const Code operand : {b, sum, a})
     if (decode(format, operand).kind == Kind::nan) return operand | quiet;
-  return fma(format, a, b, sum, rounding, invalid);
+  return invalid;
 }
 
 }  // namespace bitmma
