@@ -1,6 +1,7 @@
 #include "bitmma/emulator/sparsity.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace bitmma {
 namespace {
