@@ -129,7 +129,7 @@ std::size_t Explanation::step_count() const {
 
 std::string Explanation::operation_name(const Operation& operation) const {
   const Instruction& row = execution.instruction;
-  return is_native(row, target) ? short_name(row) : machine_name(row, operation);
+  return is_native(row, target) ? short_name(row) : machine_instruction(row, operation, target).name;
 }
 
 const Format& Explanation::result_format(const Operation& operation) const {

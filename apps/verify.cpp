@@ -170,9 +170,13 @@ int verify(const Options& options) {
   cases.tile = options.tile;
   const CudaDevice device = require_cuda_device();
   const std::vector<CampaignKernel> kernels = kernel_arguments(options.kernel, device.target);
-  Record record =
-      resume(options.record, {provenance_of(device.info, device.target), cases,
-                              plan_campaign(kernels, family_argument(options.family), cases)});
+  const Record planned{provenance_of(device.info, device.target), cases,
+                       plan_campaign(kernels, family_argument(options.family), cases)};
+  if (planned.lines.empty())
+    throw UsageError(fmt::format("--family {}: does not apply to the operands of {}; --family all "
+                                 "takes those that do",
+                                 options.family, options.kernel.instr));
+  Record record = resume(options.record, planned);
   const std::optional<Mismatch> mismatch = run_record(run_argument(options), record, cuda_device());
   write_golden_file(options, record.provenance, kernels, !mismatch);
   print_result(options, record, mismatch);

@@ -88,6 +88,15 @@ constexpr std::optional<InputFamily> find_family(std::string_view name) {
   return std::nullopt;
 }
 
+/// The families for operands of a format: all for floating point, but that f64 has too many codes
+/// to go through; for integers those that mean something there.
+BITMMA_HD constexpr bool applies_to(InputFamily family, const Format& operands) {
+  const bool counts = family == InputFamily::exhaustive;
+  if (!operands.is_integer()) return !counts || operands.storage_bits <= 32;
+  return counts || family == InputFamily::any_bits || family == InputFamily::signed_zeros ||
+         family == InputFamily::near_overflow;
+}
+
 /// The least k of an instruction.
 inline constexpr std::size_t least_row = 4;
 
@@ -115,9 +124,10 @@ BITMMA_HD inline Place any_place(Random& random) {
   return {random.bits(), random.bits(), random.bits(), random.bits() % 2};
 }
 
-/// Codes of a format that differ in a bit which counts: 256 for FP8, 2^19 for tf32.
+/// Codes of a format that differ in a bit which counts: 256 for FP8, 2^19 for tf32; of 64-bit ones
+/// as many as a number holds.
 BITMMA_HD constexpr std::uint64_t code_count(const Format& format) {
-  return std::uint64_t{1} << (format.storage_bits - format.ignored_bits());
+  return std::uint64_t{1} << std::min(format.storage_bits - format.ignored_bits(), 63);
 }
 
 namespace detail {
@@ -170,11 +180,11 @@ BITMMA_HD inline Code normal_code(const Format& format, Random& random) {
 }
 
 BITMMA_HD inline Code any_code(const Format& format, Random& random) {
-  return random.bits() & (format.sign_mask() | (format.sign_mask() - 1));
+  return random.bits() & format.code_mask();
 }
 
 BITMMA_HD inline bool is_finite(const Format& format, Code code) {
-  return (code & format.nan()) < format.infinity();
+  return format.is_integer() || (code & format.nan()) < format.infinity();
 }
 
 BITMMA_HD inline Code finite_code(const Format& format, Random& random) {
@@ -184,7 +194,7 @@ BITMMA_HD inline Code finite_code(const Format& format, Random& random) {
 }
 
 BITMMA_HD inline Code zero_code(const Format& format, Random& random) {
-  return random.bits() & format.sign_mask();
+  return format.is_integer() ? 0 : random.bits() & format.sign_mask();
 }
 
 BITMMA_HD inline Code tiny_code(const Format& format, Random& random) {
@@ -366,6 +376,22 @@ BITMMA_HD inline void fill_near_overflow(const DotInputs& inputs, Random& random
                  : zero_code(accumulator, random) | (accumulator.max_finite() - below_largest);
 }
 
+BITMMA_HD inline Code extreme_integer(const Format& format, Random& random) {
+  const bool is_signed = format.encoding == Encoding::signed_integer;
+  const Code least = is_signed ? format.code_mask() ^ (format.code_mask() >> 1) : 0;
+  const Code most = is_signed ? format.code_mask() >> 1 : format.code_mask();
+  return random.once_in(2) ? least : most;
+}
+
+/// C within 2^22 of its limits, at all distances alike, the products any or the largest.
+BITMMA_HD inline void fill_near_limits(const DotInputs& inputs, Random& random) {
+  fill_all(inputs, random, random.once_in(2) ? extreme_integer : any_code, any_code,
+           extreme_integer);
+  const Code distance = random.bits() % (Code{1} << random.between(0, 22));
+  const bool is_most = inputs.c == inputs.c_format.code_mask() >> 1;
+  inputs.c = is_most ? inputs.c - distance : inputs.c + distance;
+}
+
 /// The multiplier is odd, so that every code has one number; it scatters neighbouring numbers.
 BITMMA_HD inline Code numbered_code(const Format& format, std::uint64_t number) {
   const std::uint64_t scattered = number * 0x9E3779B97F4A7C15 % code_count(format);
@@ -442,7 +468,8 @@ BITMMA_HD inline void fill(InputFamily family, const DotInputs& inputs, Random& 
     case InputFamily::exhaustive:
       return fill_exhaustive(inputs, random, place);
     case InputFamily::near_overflow:
-      return fill_near_overflow(inputs, random);
+      return inputs.a_format.is_integer() ? fill_near_limits(inputs, random)
+                                          : fill_near_overflow(inputs, random);
     case InputFamily::near_floor:
       return fill_near_floor(inputs, random);
     case InputFamily::ties:

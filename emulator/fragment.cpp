@@ -2,43 +2,30 @@
 
 #include <array>
 
+#include "bitmma/isa/packing.hpp"
+
 namespace bitmma {
 namespace {
 
-/// Calls visit(register index, shift, tile offset) for each element of an operand's fragment.
-template <class Visit>
-void for_each_element(const Instruction& row, Operand operand, Visit visit) {
-  const Layout layout = fragment_layout(row, operand);
-  const int bits = row.format(operand).storage_bits;
-  const int per_register = 32 / bits;
-  const int registers = fragment_registers(row, operand);
-  for (int lane = 0; lane < layout.lanes(); ++lane)
-    for (int index = 0; index < layout.elements(); ++index)
-      visit(static_cast<std::size_t>(lane * registers + index / per_register),
-            index % per_register * bits,
-            static_cast<std::size_t>(fragment_offset(layout, lane, index)));
+Packing fragment_packing(const Instruction& row, Operand operand) {
+  return layout_packing(fragment_layout(row, operand), row.format(operand).storage_bits, Axis::row);
 }
 
 }  // namespace
 
 FragmentRegisters to_fragment(const Instruction& row, Operand operand,
                               std::span<const Code> codes) {
-  const auto lanes = static_cast<std::size_t>(fragment_layout(row, operand).lanes());
-  FragmentRegisters registers(lanes * static_cast<std::size_t>(fragment_registers(row, operand)));
-  for_each_element(row, operand, [&](std::size_t at, int shift, std::size_t offset) {
-    registers[at] |= static_cast<std::uint32_t>(codes[offset] << shift);
-  });
+  const Packing packing = fragment_packing(row, operand);
+  FragmentRegisters registers(packing.words);
+  pack(packing, codes, registers);
   return registers;
 }
 
 TileCodes from_fragment(const Instruction& row, Operand operand,
                         std::span<const std::uint32_t> registers) {
-  const Layout layout = fragment_layout(row, operand);
-  TileCodes codes(static_cast<std::size_t>(layout.lanes() * layout.elements()));
-  const std::uint32_t mask = ~std::uint32_t{0} >> (32 - row.format(operand).storage_bits);
-  for_each_element(row, operand, [&](std::size_t at, int shift, std::size_t offset) {
-    codes[offset] = registers[at] >> shift & mask;
-  });
+  const Packing packing = fragment_packing(row, operand);
+  TileCodes codes(packing.codes);
+  unpack(packing, registers, codes);
   return codes;
 }
 

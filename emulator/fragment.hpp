@@ -11,7 +11,7 @@ namespace bitmma {
 
 /// One operand's registers, lane after lane: register r of a lane stands at
 /// lane · fragment_registers(row, operand) + r. Within a register the element of lower index takes
-/// the lower bits.
+/// the lower bits; an f64 stands in two registers, its low half first.
 using FragmentRegisters = std::vector<std::uint32_t>;
 
 /// One operand's codes, block after block (the quad pairs of m8n8k4), row after row.

@@ -7,8 +7,10 @@
 #include <span>
 #include <string_view>
 
+#include "bitmma/emulator/fma.hpp"
 #include "bitmma/emulator/fused_step.hpp"
 #include "bitmma/emulator/ieee.hpp"
+#include "bitmma/emulator/integer.hpp"
 #include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/lowering.hpp"
 #include "bitmma/isa/target.hpp"
@@ -18,11 +20,43 @@ namespace bitmma {
 /// The largest k of the table.
 inline constexpr int max_k = std::ranges::max(instruction_table, {}, &Instruction::k).k;
 
+/// The largest number of products that fused steps take of one instruction.
+inline constexpr int max_fused_products = [] {
+  int most = 0;
+  for (const Instruction& row : instruction_table)
+    if (find_accumulator(*row.d) != nullptr) most = std::max(most, row.k);
+  return most;
+}();
+
 /// The longest program of lowering_table.
 inline constexpr std::size_t max_operations =
     std::ranges::max(lowering_table, {}, [](const Lowering& row) {
       return row.program.size();
     }).program.size();
+
+/// What an mma operation does with the products.
+enum class Arithmetic : std::uint8_t {
+  fused_steps,  ///< fused_step.hpp
+  fma_chain,    ///< IEEE fused multiply-adds in ascending k, in f64
+  integer_sum,  ///< exact, one overflow at the end
+  bit_count,
+};
+
+constexpr Arithmetic arithmetic_of(const Instruction& row) {
+  switch (operand_class(*row.a).value()) {
+    case OperandClass::fp64:
+      return Arithmetic::fma_chain;
+    case OperandClass::int8:
+    case OperandClass::int4:
+      return Arithmetic::integer_sum;
+    case OperandClass::bit:
+      return Arithmetic::bit_count;
+    case OperandClass::half:
+    case OperandClass::fp8:
+      break;
+  }
+  return Arithmetic::fused_steps;
+}
 
 /// What one output element goes through, as values alone, so that it can be handed to a GPU.
 struct ElementProgram {
@@ -31,8 +65,10 @@ struct ElementProgram {
   int k;
   Format a;  ///< as the instruction's operands are given
   Format b;
-  StepRule step;      ///< of the mma operations, and
-  int step_products;  ///< how many products it takes; 0 where the program has no mma
+  Arithmetic arithmetic;  ///< of the mma operations
+  Modifier modifier;
+  StepRule step;      ///< of fused steps, and
+  int step_products;  ///< how many products it takes; 0 where the program has none
 };
 
 /// An instruction on a target, with everything looked up.
@@ -49,9 +85,13 @@ constexpr Execution resolve(const Instruction& row, const Target& target, int cu
   program.k = row.k;
   program.a = *row.a;
   program.b = *row.b;
+  program.arithmetic = arithmetic_of(row);
+  program.modifier = row.modifier;
   for (const Operation& operation : lowered_program(row, target, cuda)) {
     program.operations[program.operation_count++] = operation;
-    if (operation.opcode != Opcode::mma || program.step_products != 0) continue;
+    const bool has_steps =
+        operation.opcode == Opcode::mma && program.arithmetic == Arithmetic::fused_steps;
+    if (!has_steps || program.step_products != 0) continue;
     const Format& a = operation.as_f16 ? f16 : *row.a;
     const Format& b = operation.as_f16 ? f16 : *row.b;
     const Format& c = operation.x == c_slot ? *row.c : *row.d;
@@ -72,10 +112,8 @@ constexpr std::optional<Execution> find_execution(std::string_view target,
   return std::nullopt;
 }
 
-namespace detail {
-
-/// Every operation of a program has what it needs on every target: the mma operations, one step
-/// rule in common.
+/// A test asserts it at compile time: every operation of a program has what it needs on every
+/// target: the mma operations, one step rule in common.
 consteval bool every_instruction_resolves() {
   for (const Target& target : target_table)
     for (const Instruction& row : instruction_table) {
@@ -89,9 +127,6 @@ consteval bool every_instruction_resolves() {
     }
   return true;
 }
-static_assert(every_instruction_resolves());
-
-}  // namespace detail
 
 /// Watches nothing.
 struct NoObserver {
@@ -99,13 +134,21 @@ struct NoObserver {
   BITMMA_HD constexpr void operation(const Operation&, Code, Code, Code) {}
 };
 
+/// Of f64's fused multiply-adds.
+BITMMA_HD constexpr Rounding rounding_of(Modifier modifier) {
+  return modifier == Modifier::rz   ? Rounding::toward_zero
+         : modifier == Modifier::rm ? Rounding::toward_negative
+         : modifier == Modifier::rp ? Rounding::toward_positive
+                                    : Rounding::nearest_even;
+}
+
 /// The fused steps of one mma operation: the products that it takes, in ascending k, each step's
 /// result being c of the next.
 template <class Observer>
-BITMMA_HD constexpr Code run_mma(const ElementProgram& program, const Operation& operation,
-                                 const Code* a, const Code* b, Code c, Observer& observer) {
-  Code a_taken[max_k];
-  Code b_taken[max_k];
+BITMMA_HD constexpr Code run_fused_steps(const ElementProgram& program, const Operation& operation,
+                                         const Code* a, const Code* b, Code c, Observer& observer) {
+  Code a_taken[max_fused_products];
+  Code b_taken[max_fused_products];
   int taken = 0;
   for (int k = 0; k < program.k; ++k) {
     if (!operation.takes(k)) continue;
@@ -123,6 +166,33 @@ BITMMA_HD constexpr Code run_mma(const ElementProgram& program, const Operation&
     rule.c = rule.d;
   }
   return c;
+}
+
+BITMMA_HD constexpr Code run_fma_chain(const ElementProgram& program, const Code* a, const Code* b,
+                                       Code c) {
+  for (int k = 0; k < program.k; ++k) c = fma_f64(a[k], b[k], c, rounding_of(program.modifier));
+  return c;
+}
+
+/// One mma operation from c.
+template <class Observer>
+BITMMA_HD constexpr Code run_mma(const ElementProgram& program, const Operation& operation,
+                                 const Code* a, const Code* b, Code c, Observer& observer) {
+  switch (program.arithmetic) {
+    case Arithmetic::fma_chain:
+      return run_fma_chain(program, a, b, c);
+    case Arithmetic::integer_sum:
+      return integer_dot(program.a, program.b, a, b, program.k, c,
+                         program.modifier == Modifier::satfinite ? IntegerOverflow::saturate
+                                                                 : IntegerOverflow::wrap);
+    case Arithmetic::bit_count:
+      return bit_dot(
+          program.modifier == Modifier::xor_popc ? BitOperation::xor_popc : BitOperation::and_popc,
+          a, b, program.k, c);
+    case Arithmetic::fused_steps:
+      break;
+  }
+  return run_fused_steps(program, operation, a, b, c, observer);
 }
 
 /// One element of d = a · b + c: k codes of a row of A and of a column of B.

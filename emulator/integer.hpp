@@ -12,12 +12,6 @@
 
 namespace bitmma {
 
-/// s8, u8, s4, u4: how the low bits of a code are read.
-struct IntegerType {
-  int bits;
-  bool is_signed;
-};
-
 /// What a sum beyond 32 bits becomes.
 enum class IntegerOverflow : std::uint8_t {
   wrap,      ///< the sum modulo 2^32
@@ -30,12 +24,11 @@ enum class BitOperation : std::uint8_t {
   and_popc,  ///< bits that are both set
 };
 
-/// The value of a code, two's complement if signed. Bits above the type's are ignored.
-BITMMA_HD constexpr std::int64_t integer_value(IntegerType type, Code code) {
-  const Code modulus = Code{1} << type.bits;
-  const Code field = code & (modulus - 1);
-  const bool negative = type.is_signed && field >= modulus / 2;
-  return static_cast<std::int64_t>(field) - (negative ? static_cast<std::int64_t>(modulus) : 0);
+/// The value of an integer format's code. Bits above the format's are ignored.
+BITMMA_HD constexpr std::int64_t integer_value(const Format& format, Code code) {
+  const Number number = decode_integer(format, code);
+  const auto magnitude = static_cast<std::int64_t>(number.significand);
+  return number.negative ? -magnitude : magnitude;
 }
 
 /// An exact sum as the code of an s32.
@@ -48,10 +41,11 @@ BITMMA_HD constexpr Code encode_s32(std::int64_t sum, IntegerOverflow overflow) 
 
 /// Σ a[i]·b[i] + c over k codes, exact up to one overflow at the end. c and the result are s32. A
 /// product is below 2^16, so that no k takes the sum beyond 64 bits.
-BITMMA_HD constexpr Code integer_dot(IntegerType a_type, IntegerType b_type, const Code* a,
+BITMMA_HD constexpr Code integer_dot(const Format& a_format, const Format& b_format, const Code* a,
                                      const Code* b, int k, Code c, IntegerOverflow overflow) {
-  std::int64_t sum = integer_value({32, true}, c);
-  for (int i = 0; i < k; ++i) sum += integer_value(a_type, a[i]) * integer_value(b_type, b[i]);
+  constexpr Format accumulator = s32;
+  std::int64_t sum = integer_value(accumulator, c);
+  for (int i = 0; i < k; ++i) sum += integer_value(a_format, a[i]) * integer_value(b_format, b[i]);
   return encode_s32(sum, overflow);
 }
 
@@ -59,7 +53,8 @@ BITMMA_HD constexpr Code integer_dot(IntegerType a_type, IntegerType b_type, con
 /// the result are s32.
 BITMMA_HD constexpr Code bit_dot(BitOperation operation, const Code* a, const Code* b, int k,
                                  Code c) {
-  std::int64_t count = integer_value({32, true}, c);
+  constexpr Format accumulator = s32;
+  std::int64_t count = integer_value(accumulator, c);
   for (int i = 0; i < k; ++i) {
     const Code both = operation == BitOperation::xor_popc ? a[i] ^ b[i] : a[i] & b[i];
     count += static_cast<std::int64_t>(both & 1);

@@ -41,6 +41,10 @@ struct Evidence {
 /// MATLAB-tensor-core (Khattak and Mikaitis, 2025), half of the published ones; they pin no floor.
 /// "Xie et al." is the MMA-Sim paper (2025).
 inline constexpr Evidence evidence_table[] = {
+    {"sm_*", "m*.f64.f64.f64.f64", EvidenceLabel::unverified,
+     "IEEE fused multiply-adds as on sm_90; not run there"},
+    {"sm_*", "m*.s32.??.??.s32*", EvidenceLabel::unverified,
+     "exact, as PTX ISA says; not run there"},
     {"sm_70", "m8n8k4*.f32.f16.f16.f32", EvidenceLabel::vectors, "V100: 2,500 rows of one layout"},
     {"sm_70", "m8n8k4*.f16.f16.f16.f16", EvidenceLabel::vectors,
      "V100: 2,500 rows of one layout; floor of f16 known to within one"},

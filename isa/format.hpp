@@ -1,6 +1,7 @@
 /// Number formats as constant rows; decode, round and convert derive from a row.
 ///
 /// A *code* is the bit pattern of one element, right-aligned in 64 bits.
+/// Integers are two's complement, of as many bits as their storage.
 /// Sources: IEEE 754-2019 (f16, f32, f64); PTX ISA, "Alternate Floating-Point Data Formats"
 /// (bf16, tf32, e4m3, e5m2); OCP OFP8 revision 1.0 (special codes of e4m3 and e5m2).
 #pragma once
@@ -31,17 +32,27 @@ enum class Specials : std::uint8_t {
   nan_only,  ///< exponent and fraction all ones is NaN; there is no Inf (e4m3)
 };
 
+enum class Encoding : std::uint8_t { floating_point, signed_integer, unsigned_integer };
+
 struct Format {
   std::string_view name;  ///< PTX's type name, without the dot
-  int storage_bits;       ///< width in a register and in a file
+  int storage_bits;       ///< width in a register
   int exponent_bits;
   int fraction_bits;  ///< without the hidden bit
   Specials specials;
+  Encoding encoding = Encoding::floating_point;
+
+  BITMMA_HD constexpr bool is_integer() const { return encoding != Encoding::floating_point; }
+  /// Every bit of a code.
+  BITMMA_HD constexpr Code code_mask() const { return ~Code{0} >> (64 - storage_bits); }
 
   /// Low bits of the storage that the format ignores: 13 for tf32, 0 for all others.
   BITMMA_HD constexpr int ignored_bits() const {
-    return storage_bits - 1 - exponent_bits - fraction_bits;
+    return is_integer() ? 0 : storage_bits - 1 - exponent_bits - fraction_bits;
   }
+
+  // Of floating-point formats alone:
+
   BITMMA_HD constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   /// Exponent of the smallest normal number, and of every subnormal one.
   BITMMA_HD constexpr int min_exponent() const { return 1 - bias(); }
@@ -70,19 +81,32 @@ inline constexpr Format e5m2{"e5m2", 8, 5, 2, Specials::ieee};
 inline constexpr Format f32{"f32", 32, 8, 23, Specials::ieee};
 inline constexpr Format f64{"f64", 64, 11, 52, Specials::ieee};
 
+/// The floating-point formats.
 inline constexpr const Format* format_table[] = {&f16, &bf16, &tf32, &e4m3, &e5m2, &f32, &f64};
+
+inline constexpr Format s8{"s8", 8, 0, 0, Specials::ieee, Encoding::signed_integer};
+inline constexpr Format u8{"u8", 8, 0, 0, Specials::ieee, Encoding::unsigned_integer};
+inline constexpr Format s4{"s4", 4, 0, 0, Specials::ieee, Encoding::signed_integer};
+inline constexpr Format u4{"u4", 4, 0, 0, Specials::ieee, Encoding::unsigned_integer};
+inline constexpr Format b1{"b1", 1, 0, 0, Specials::ieee, Encoding::unsigned_integer};
+inline constexpr Format s32{"s32", 32, 0, 0, Specials::ieee, Encoding::signed_integer};
+
+inline constexpr const Format* integer_format_table[] = {&s8, &u8, &s4, &u4, &b1, &s32};
 
 /// The row of that name, or nullptr.
 constexpr const Format* find_format(std::string_view name) {
   for (const Format* format : format_table)
+    if (format->name == name) return format;
+  for (const Format* format : integer_format_table)
     if (format->name == name) return format;
   return nullptr;
 }
 
 enum class Kind : std::uint8_t { finite, infinite, nan };
 
-/// A decoded code: ±significand · 2^(exponent − fraction_bits of its format).
-/// Subnormals keep the format's smallest exponent and have no hidden bit; zero has significand 0.
+/// A decoded code: ±significand · 2^(exponent − fraction_bits of its format), for an integer
+/// ±significand. Subnormals keep the format's smallest exponent and have no hidden bit; zero has
+/// significand 0.
 struct Number {
   Kind kind;
   bool negative;
@@ -90,7 +114,15 @@ struct Number {
   std::uint64_t significand;
 };
 
+BITMMA_HD constexpr Number decode_integer(const Format& format, Code code) {
+  const Code field = code & format.code_mask();
+  const bool negative =
+      format.encoding == Encoding::signed_integer && (field >> (format.storage_bits - 1)) != 0;
+  return {Kind::finite, negative, 0, negative ? -field & format.code_mask() : field};
+}
+
 BITMMA_HD constexpr Number decode(const Format& format, Code code) {
+  if (format.is_integer()) return decode_integer(format, code);
   const bool negative = (code & format.sign_mask()) != 0;
   const Code magnitude = (code & format.nan()) >> format.ignored_bits();
   const Code hidden = Code{1} << format.fraction_bits;
@@ -160,11 +192,27 @@ BITMMA_HD constexpr std::uint64_t shift_right_rounded(bool negative, std::uint64
   return kept + (up ? 1 : 0);
 }
 
+/// The integer nearest to ±(significand + s) · 2^lsb_exponent, or the nearest that the format has.
+BITMMA_HD constexpr Code encode_integer(const Format& format, bool negative,
+                                        std::uint64_t significand, int lsb_exponent,
+                                        Rounding rounding, bool sticky) {
+  const bool is_signed = format.encoding == Encoding::signed_integer;
+  const Code largest = is_signed ? format.code_mask() >> 1 : format.code_mask();
+  const Code limit = !negative ? largest : is_signed ? largest + 1 : 0;
+  const bool beyond = bit_width(significand) + lsb_exponent > format.storage_bits;
+  const Code magnitude =
+      beyond ? limit : shift_right_rounded(negative, significand, -lsb_exponent, sticky, rounding);
+  const Code kept = magnitude < limit ? magnitude : limit;
+  return (negative ? -kept : kept) & format.code_mask();
+}
+
 /// The code nearest to ±(significand + s) · 2^lsb_exponent under the rounding, where 0 < s < 1 if
 /// `sticky`, else s = 0. A sticky significand must be wider than format.fraction_bits + 2 bits.
 BITMMA_HD constexpr Code encode(const Format& format, bool negative, std::uint64_t significand,
                                 int lsb_exponent, Rounding rounding,
                                 Overflow overflow = Overflow::ieee, bool sticky = false) {
+  if (format.is_integer())
+    return encode_integer(format, negative, significand, lsb_exponent, rounding, sticky);
   const Code sign = negative ? format.sign_mask() : 0;
   if (significand == 0) return sign;
   const int leading = lsb_exponent + bit_width(significand) - 1;
@@ -182,10 +230,15 @@ BITMMA_HD constexpr Code encode(const Format& format, bool negative, std::uint64
                                           : magnitude);
 }
 
-/// A code of one format as a code of another. NaN becomes the destination's canonical NaN.
+/// A code of one format as a code of another. NaN becomes the destination's canonical NaN, for an
+/// integer 0, and Inf the nearest integer.
 BITMMA_HD constexpr Code convert(const Format& from, Code code, const Format& to, Rounding rounding,
                                  Overflow overflow = Overflow::ieee) {
   const Number number = decode(from, code);
+  if (to.is_integer() && number.kind != Kind::finite)
+    return number.kind == Kind::nan
+               ? 0
+               : encode_integer(to, number.negative, 1, to.storage_bits, rounding, false);
   const Code sign = number.negative ? to.sign_mask() : 0;
   switch (number.kind) {
     case Kind::nan:

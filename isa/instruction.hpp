@@ -2,6 +2,8 @@
 /// fragments and names derive from the spelling.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +20,58 @@ namespace bitmma {
 inline constexpr int any_later_sm = 9999;
 
 enum class Family : std::uint8_t { mma_sync, wgmma };
+
+/// What stands before the shape, in full and short.
+struct FamilySpelling {
+  Family family;
+  std::string_view ptx;
+  std::string_view short_form;
+};
+
+inline constexpr FamilySpelling family_table[] = {
+    {Family::wgmma, "wgmma.mma_async.sync.aligned.", "wgmma."},
+    {Family::mma_sync, "mma.sync.aligned.", ""},
+};
+
+constexpr const FamilySpelling& spelling_of(Family family) {
+  const FamilySpelling* row = family_table;
+  while (row->family != family) ++row;
+  return *row;
+}
+
+/// What an instruction does beside d = a · b + c.
+enum class Modifier : std::uint8_t {
+  none,       ///< f64 rounds to nearest even, as with .rn; integers wrap
+  rz,         ///< f64 rounds toward zero
+  rm,         ///< f64 rounds toward −Inf
+  rp,         ///< f64 rounds toward +Inf
+  satfinite,  ///< integers are clamped to the nearest that D has
+  xor_popc,   ///< c plus how many bits differ
+  and_popc,   ///< c plus how many bits are set in both
+};
+
+struct ModifierSpelling {
+  Modifier modifier;
+  std::string_view ptx;
+  bool comes_last;  ///< behind the types, else before them
+};
+
+inline constexpr ModifierSpelling modifier_table[] = {
+    {Modifier::none, "rn", false},
+    {Modifier::rz, "rz", false},
+    {Modifier::rm, "rm", false},
+    {Modifier::rp, "rp", false},
+    {Modifier::satfinite, "satfinite", false},
+    {Modifier::xor_popc, "xor.popc", true},
+    {Modifier::and_popc, "and.popc", true},
+};
+
+constexpr const ModifierSpelling& spelling_of(Modifier modifier) {
+  const ModifierSpelling* row = modifier_table;
+  while (row->modifier != modifier) ++row;
+  return *row;
+}
+
 enum class MatrixLayout : std::uint8_t { row, col };
 enum class Operand : std::uint8_t { a, b, c, d };
 
@@ -28,6 +82,7 @@ struct Instruction {
   int k = 0;
   MatrixLayout a_layout = MatrixLayout::row;
   MatrixLayout b_layout = MatrixLayout::col;
+  Modifier modifier = Modifier::none;
   const Format* d = nullptr;
   const Format* a = nullptr;
   const Format* b = nullptr;
@@ -111,12 +166,31 @@ constexpr bool take_matrix_layout(std::string_view& rest, MatrixLayout& layout) 
 /// for a constant expression (gcc bug 71962).
 constexpr bool take_format(std::string_view& rest, const Format*& format) {
   const std::string_view name = take_token(rest);
-  for (const Format* row : format_table)
-    if (row->name == name) {
-      format = row;
-      return true;
-    }
-  return false;
+  const auto take = [&](const Format* row) {
+    if (row->name == name) format = row;
+    return row->name == name;
+  };
+  return std::ranges::any_of(format_table, take) || std::ranges::any_of(integer_format_table, take);
+}
+
+/// Takes a modifier of that place off the front, if one stands there.
+constexpr void take_modifier(std::string_view& rest, bool comes_last, Modifier& modifier) {
+  for (const ModifierSpelling& row : modifier_table) {
+    std::string_view after = rest;
+    if (row.comes_last != comes_last || !take_prefix(after, row.ptx) ||
+        (!after.empty() && !take_prefix(after, ".")))
+      continue;
+    modifier = row.modifier;
+    rest = after;
+    return;
+  }
+}
+
+/// Takes the family off the front, in full or short; mma.sync may go without.
+constexpr Family take_family(std::string_view& rest) {
+  for (const FamilySpelling& row : family_table)
+    if (take_prefix(rest, row.ptx) || take_prefix(rest, row.short_form)) return row.family;
+  return Family::mma_sync;
 }
 
 }  // namespace detail
@@ -128,90 +202,139 @@ constexpr std::optional<Instruction> parse_instruction(std::string_view text) {
   Instruction row;
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   text = text.substr(0, text.find_first_of(" \t{;\r\n"));
-  if (detail::take_prefix(text, "wgmma.")) {
-    row.family = Family::wgmma;
-    detail::take_prefix(text, "mma_async.sync.aligned.");
-  } else {
-    detail::take_prefix(text, "mma.sync.aligned.");
-  }
+  row.family = detail::take_family(text);
 
   if (!detail::parse_shape(detail::take_token(text), row)) return std::nullopt;
   if (detail::take_matrix_layout(text, row.a_layout) &&
       !detail::take_matrix_layout(text, row.b_layout))
     return std::nullopt;
+  detail::take_modifier(text, false, row.modifier);
   if (!detail::take_format(text, row.d) || !detail::take_format(text, row.a) ||
       !detail::take_format(text, row.b))
     return std::nullopt;
   row.c = row.d;  // wgmma has no type of its own for C
-  if (row.family == Family::mma_sync && !detail::take_format(text, row.c)) return std::nullopt;
+  if (row.family != Family::wgmma && !detail::take_format(text, row.c)) return std::nullopt;
+  detail::take_modifier(text, true, row.modifier);
   return text.empty() ? std::optional(row) : std::nullopt;
 }
 
-/// A table row. A spelling that does not parse stops the compilation.
-consteval Instruction instruction(std::string_view ptx, int first_sm, int last_sm = any_later_sm,
-                                  int first_cuda = 0) {
-  Instruction row = parse_instruction(ptx).value();
-  row.first_sm = first_sm;
-  row.last_sm = last_sm;
-  row.first_cuda = first_cuda;
-  return row;
-}
+/// Rows of the table whose spellings differ in what stands in braces, alternatives separated by
+/// commas: "m8n8k4.{row,col}.col" stands for m8n8k4.row.col and m8n8k4.col.col.
+struct InstructionPattern {
+  std::string_view ptx;
+  int first_sm;
+  int last_sm = any_later_sm;
+  int first_cuda = 0;
+};
 
 // Source: PTX ISA 8.7, "mma" and "wgmma.mma_async" with their notes on which version introduced
 // what, and what ptxas 13.0 accepts for each target; ptxas 12.4 refuses the rows that are marked
 // 1208 here.
-// m8n8k4 is accepted everywhere, but is a tensor instruction on sm_70 to sm_75 alone
+// m8n8k4 of f16 is accepted everywhere, but is a tensor instruction on sm_70 to sm_75 alone
 // (lowering.hpp).
-inline constexpr Instruction instruction_table[] = {
-    instruction("mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.col.f16.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f16", 70),
-    instruction("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32", 70),
-    instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", 70),
-    instruction("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32", 70),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 75, any_later_sm, 1002),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 75, any_later_sm, 1002),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 80),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 80),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 80),
-    instruction("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 80),
-    instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 80),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e4m3.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e4m3.f32", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 89, any_later_sm, 1208),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89, any_later_sm, 1204),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 89, any_later_sm, 1204),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89, any_later_sm, 1204),
-    instruction("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 89, any_later_sm, 1204),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f16.f16.f16", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e4m3", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e4m3.e5m2", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e4m3", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f16.e5m2.e5m2", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e4m3", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e5m2", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e4m3", 90, 90, 1200),
-    instruction("wgmma.mma_async.sync.aligned.m64nNk32.f32.e5m2.e5m2", 90, 90, 1200),
+inline constexpr InstructionPattern instruction_patterns[] = {
+    {"mma.sync.aligned.m8n8k4.{row,col}.{row,col}.f16.f16.f16.f16", 70},
+    {"mma.sync.aligned.m8n8k4.{row,col}.{row,col}.f32.f16.f16.f16", 70},
+    {"mma.sync.aligned.m8n8k4.{row,col}.{row,col}.f32.f16.f16.f32", 70},
+    {"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 75, any_later_sm, 1002},
+    {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 75, any_later_sm, 1002},
+    {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 80},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80},
+    {"mma.sync.aligned.{m16n8k8,m16n8k16}.row.col.f32.bf16.bf16.f32", 80},
+    {"mma.sync.aligned.{m16n8k4,m16n8k8}.row.col.f32.tf32.tf32.f32", 80},
+    {"mma.sync.aligned.m16n8k16.row.col.f16.{e4m3,e5m2}.{e4m3,e5m2}.f16", 89, any_later_sm, 1208},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32", 89, any_later_sm, 1208},
+    {"mma.sync.aligned.m16n8k32.row.col.f16.{e4m3,e5m2}.{e4m3,e5m2}.f16", 89, any_later_sm, 1208},
+    {"mma.sync.aligned.m16n8k32.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32", 89, any_later_sm, 1204},
+    {"mma.sync.aligned.m8n8k4.row.col{,.rz,.rm,.rp}.f64.f64.f64.f64", 80},
+    {"mma.sync.aligned.{m16n8k4,m16n8k8,m16n8k16}.row.col{,.rz,.rm,.rp}.f64.f64.f64.f64", 90},
+    {"mma.sync.aligned.m8n8k16.row.col{,.satfinite}.s32.{s8,u8}.{s8,u8}.s32", 75, any_later_sm,
+     1002},
+    {"mma.sync.aligned.{m16n8k16,m16n8k32}.row.col{,.satfinite}.s32.{s8,u8}.{s8,u8}.s32", 80},
+    {"mma.sync.aligned.m8n8k32.row.col{,.satfinite}.s32.{s4,u4}.{s4,u4}.s32", 75, any_later_sm,
+     1002},
+    {"mma.sync.aligned.{m16n8k32,m16n8k64}.row.col{,.satfinite}.s32.{s4,u4}.{s4,u4}.s32", 80},
+    {"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 75, any_later_sm, 1002},
+    {"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc", 80, any_later_sm, 1101},
+    {"mma.sync.aligned.{m16n8k128,m16n8k256}.row.col.s32.b1.b1.s32.xor.popc", 80},
+    {"mma.sync.aligned.{m16n8k128,m16n8k256}.row.col.s32.b1.b1.s32.and.popc", 80, any_later_sm,
+     1101},
+    {"wgmma.mma_async.sync.aligned.m64nNk16.{f16,f32}.f16.f16", 90, 90, 1200},
+    {"wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16", 90, 90, 1200},
+    {"wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32", 90, 90, 1200},
+    {"wgmma.mma_async.sync.aligned.m64nNk32.{f16,f32}.{e4m3,e5m2}.{e4m3,e5m2}", 90, 90, 1200},
 };
+
+namespace detail {
+
+/// Alternatives between two braces.
+constexpr std::size_t alternatives(std::string_view braces) {
+  return 1 + static_cast<std::size_t>(std::ranges::count(braces, ','));
+}
+
+/// A pattern's spelling number `index`, in which the last braces change fastest.
+struct Expansion {
+  char text[128] = {};
+  std::size_t length = 0;
+
+  constexpr void append(std::string_view piece) {
+    for (const char c : piece) text[length++] = c;
+  }
+  constexpr std::string_view view() const { return {text, length}; }
+};
+
+constexpr std::size_t spellings(std::string_view pattern) {
+  std::size_t count = 1;
+  for (std::size_t open = pattern.find('{'); open != pattern.npos; open = pattern.find('{')) {
+    pattern.remove_prefix(open + 1);
+    count *= alternatives(pattern.substr(0, pattern.find('}')));
+  }
+  return count;
+}
+
+constexpr std::string_view alternative(std::string_view braces, std::size_t index) {
+  for (; index > 0; --index) braces.remove_prefix(braces.find(',') + 1);
+  return braces.substr(0, braces.find(','));
+}
+
+constexpr Expansion expand(std::string_view pattern, std::size_t index) {
+  Expansion expansion;
+  for (std::size_t open = pattern.find('{'); open != pattern.npos; open = pattern.find('{')) {
+    const std::size_t close = pattern.find('}');
+    const std::size_t rest = spellings(pattern.substr(close));
+    expansion.append(pattern.substr(0, open));
+    expansion.append(alternative(pattern.substr(open + 1, close - open - 1), index / rest));
+    index %= rest;
+    pattern.remove_prefix(close + 1);
+  }
+  expansion.append(pattern);
+  return expansion;
+}
+
+consteval std::size_t all_spellings() {
+  std::size_t count = 0;
+  for (const InstructionPattern& pattern : instruction_patterns) count += spellings(pattern.ptx);
+  return count;
+}
+
+/// A spelling that does not parse stops the compilation.
+consteval std::array<Instruction, all_spellings()> expand_patterns() {
+  std::array<Instruction, all_spellings()> rows;
+  std::size_t filled = 0;
+  for (const InstructionPattern& pattern : instruction_patterns)
+    for (std::size_t i = 0; i < spellings(pattern.ptx); ++i) {
+      Instruction row = parse_instruction(expand(pattern.ptx, i).view()).value();
+      row.first_sm = pattern.first_sm;
+      row.last_sm = pattern.last_sm;
+      row.first_cuda = pattern.first_cuda;
+      rows[filled++] = row;
+    }
+  return rows;
+}
+
+}  // namespace detail
+
+inline constexpr auto instruction_table = detail::expand_patterns();
 
 namespace detail {
 
@@ -223,7 +346,8 @@ constexpr bool same_n(const Instruction& row, const Instruction& wanted) {
 constexpr bool same_spelling(const Instruction& row, const Instruction& wanted) {
   return row.family == wanted.family && row.m == wanted.m && same_n(row, wanted) &&
          row.k == wanted.k && row.a_layout == wanted.a_layout && row.b_layout == wanted.b_layout &&
-         *row.d == *wanted.d && *row.a == *wanted.a && *row.b == *wanted.b && *row.c == *wanted.c;
+         row.modifier == wanted.modifier && *row.d == *wanted.d && *row.a == *wanted.a &&
+         *row.b == *wanted.b && *row.c == *wanted.c;
 }
 
 }  // namespace detail
@@ -250,18 +374,22 @@ constexpr Instruction table_row(Instruction row) {
 
 namespace detail {
 
-inline std::string spelling(const Instruction& row, std::string prefix, bool matrix_layouts) {
+inline std::string spelling(const Instruction& row, std::string_view prefix, bool matrix_layouts) {
   const auto matrix_layout = [](MatrixLayout layout) {
     return layout == MatrixLayout::row ? ".row" : ".col";
   };
-  std::string name = std::move(prefix);
+  const ModifierSpelling& modifier = spelling_of(row.modifier);
+  const std::string dotted =
+      row.modifier == Modifier::none ? "" : std::string(".").append(modifier.ptx);
+  std::string name(prefix);
   name.append("m").append(std::to_string(row.m)).append("n");
   name.append(row.n == 0 ? "N" : std::to_string(row.n));
   name.append("k").append(std::to_string(row.k));
   if (matrix_layouts) name.append(matrix_layout(row.a_layout)).append(matrix_layout(row.b_layout));
+  if (!modifier.comes_last) name.append(dotted);
   for (const Format* format : {row.d, row.a, row.b}) name.append(".").append(format->name);
-  if (row.family == Family::mma_sync) name.append(".").append(row.c->name);
-  return name;
+  if (row.family != Family::wgmma) name.append(".").append(row.c->name);
+  return modifier.comes_last ? name.append(dotted) : name;
 }
 
 }  // namespace detail
@@ -269,14 +397,13 @@ inline std::string spelling(const Instruction& row, std::string prefix, bool mat
 /// The short spelling: m16n8k16.f32.f16.f16.f32, wgmma.m64n8k32.f32.e4m3.e4m3; m8n8k4's layouts
 /// are named unless they are .row.col.
 inline std::string short_name(const Instruction& row) {
-  return detail::spelling(row, row.family == Family::wgmma ? "wgmma." : "",
+  return detail::spelling(row, spelling_of(row.family).short_form,
                           row.a_layout != MatrixLayout::row || row.b_layout != MatrixLayout::col);
 }
 
 /// PTX's spelling: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32.
 inline std::string ptx_name(const Instruction& row) {
-  return row.family == Family::wgmma ? detail::spelling(row, "wgmma.mma_async.sync.aligned.", false)
-                                     : detail::spelling(row, "mma.sync.aligned.", true);
+  return detail::spelling(row, spelling_of(row.family).ptx, row.family != Family::wgmma);
 }
 
 /// True if the operand is spread over lanes' registers. B of wgmma is read from shared memory.
@@ -287,9 +414,10 @@ constexpr bool has_fragment(const Instruction& row, Operand operand) {
 /// The layout of an operand's fragment over a warp (mma.sync) or a warpgroup (wgmma).
 /// Requires has_fragment().
 constexpr Layout fragment_layout(const Instruction& row, Operand operand) {
-  const int packed = 32 / row.format(operand).storage_bits;
+  const int packed = std::max(1, 32 / row.format(operand).storage_bits);
   if (row.family == Family::wgmma)
-    return operand == Operand::a ? a_fragment(row.k, packed, 4) : accumulator_fragment(row.n, 4);
+    return operand == Operand::a ? a_fragment(row.m, row.k, packed)
+                                 : accumulator_fragment(row.m, row.n);
   if (row.is_quad_pair()) {
     if (operand == Operand::a)
       return row.a_layout == MatrixLayout::row ? quad_pair_along_k(Axis::row, Axis::column)
@@ -299,9 +427,9 @@ constexpr Layout fragment_layout(const Instruction& row, Operand operand) {
                                                : quad_pair_across_k(Axis::column, Axis::row);
     return row.format(operand) == f16 ? quad_pair_accumulator_f16 : quad_pair_accumulator_f32;
   }
-  if (operand == Operand::a) return a_fragment(row.k, packed);
+  if (operand == Operand::a) return a_fragment(row.m, row.k, packed);
   if (operand == Operand::b) return b_fragment(row.k, packed);
-  return accumulator_fragment(row.n);
+  return accumulator_fragment(row.m, row.n);
 }
 
 /// 32-bit registers that one lane holds of an operand.
@@ -316,28 +444,28 @@ constexpr bool fits(const Layout& layout, int lanes, int rows, int columns, int 
          layout.extent(Axis::column) == columns && layout.extent(Axis::block) == blocks;
 }
 
+}  // namespace detail
+
 /// Every fragment is a bijection between (lane, element) and the cells of its tile.
+/// A test asserts it at compile time, once for all who include this.
 consteval bool every_fragment_is_bijective() {
   for (Instruction row : instruction_table) {
     if (row.n == 0) row.n = 256;
     const int lanes = row.family == Family::wgmma ? 128 : 32;
-    const bool all = fits(fragment_layout(row, Operand::a), lanes, row.m, row.k, row.blocks()) &&
-                     (!has_fragment(row, Operand::b) ||
-                      fits(fragment_layout(row, Operand::b), lanes, row.k, row.n, row.blocks())) &&
-                     fits(fragment_layout(row, Operand::c), lanes, row.m, row.n, row.blocks()) &&
-                     fits(fragment_layout(row, Operand::d), lanes, row.m, row.n, row.blocks());
+    const bool all =
+        detail::fits(fragment_layout(row, Operand::a), lanes, row.m, row.k, row.blocks()) &&
+        (!has_fragment(row, Operand::b) ||
+         detail::fits(fragment_layout(row, Operand::b), lanes, row.k, row.n, row.blocks())) &&
+        detail::fits(fragment_layout(row, Operand::c), lanes, row.m, row.n, row.blocks()) &&
+        detail::fits(fragment_layout(row, Operand::d), lanes, row.m, row.n, row.blocks());
     if (!all) return false;
   }
   return true;
 }
 
-static_assert(every_fragment_is_bijective());
-
-}  // namespace detail
-
 // The m16n8k16 accumulator by name: j counts the four elements of a lane, offsets the 16×8 tile.
 
-inline constexpr Layout acc_layout = accumulator_fragment(8);
+inline constexpr Layout acc_layout = accumulator_fragment(16, 8);
 
 BITMMA_HD constexpr Coordinates acc_coords(int lane, int j) {
   return coordinates(acc_layout, lane, j);

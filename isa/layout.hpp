@@ -160,14 +160,17 @@ constexpr std::optional<std::uint64_t> fragment_matrix_offset(const Layout& layo
   return row * row_stride + column;
 }
 
-// The rules. A register holds `packed` = 32 / element bits elements that are neighbours along k.
-// Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 / m16n8k4 / m16n8k8 / m16n8k16 / m16n8k32".
+// The rules. A register holds `packed` = 32 / element bits elements that are neighbours along k; an
+// f64 stands alone in two. Warps hold 16 rows of A and C, or the 8 that there are; the four of a
+// warpgroup (wgmma's m = 64) are stacked.
+// Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 … mma.m16n8k256" and for wgmma.
 
-/// A of every dense m16 shape; `warps` is 4 for a warpgroup (wgmma), which stacks warps in rows.
-constexpr Layout a_fragment(int k, int packed, int warps = 1) {
-  return {
-      {{4, Axis::column, packed}, {8, Axis::row, 1}, {warps, Axis::row, 16}},
-      {{packed, Axis::column, 1}, {2, Axis::row, 8}, {k / (4 * packed), Axis::column, 4 * packed}}};
+constexpr Layout a_fragment(int m, int k, int packed) {
+  const int halves = m == 8 ? 1 : 2;
+  return {{{4, Axis::column, packed}, {8, Axis::row, 1}, {m / (8 * halves), Axis::row, 16}},
+          {{packed, Axis::column, 1},
+           {halves, Axis::row, 8},
+           {k / (4 * packed), Axis::column, 4 * packed}}};
 }
 
 constexpr Layout b_fragment(int k, int packed) {
@@ -175,10 +178,11 @@ constexpr Layout b_fragment(int k, int packed) {
           {{packed, Axis::row, 1}, {k / (4 * packed), Axis::row, 4 * packed}}};
 }
 
-/// C and D of every dense m16 shape, f32 and f16 alike.
-constexpr Layout accumulator_fragment(int n, int warps = 1) {
-  return {{{4, Axis::column, 2}, {8, Axis::row, 1}, {warps, Axis::row, 16}},
-          {{2, Axis::column, 1}, {2, Axis::row, 8}, {n / 8, Axis::column, 8}}};
+/// C and D, of every type alike.
+constexpr Layout accumulator_fragment(int m, int n) {
+  const int halves = m == 8 ? 1 : 2;
+  return {{{4, Axis::column, 2}, {8, Axis::row, 1}, {m / (8 * halves), Axis::row, 16}},
+          {{2, Axis::column, 1}, {halves, Axis::row, 8}, {n / 8, Axis::column, 8}}};
 }
 
 // m8n8k4: lanes 4p..4p+3 and 4p+16..4p+19 form quad pair p, which multiplies a tile of its own.

@@ -16,7 +16,8 @@
 namespace bitmma {
 
 enum class Opcode : std::uint8_t {
-  mma,     ///< fused steps over the chosen k in ascending order, from slot x
+  mma,     ///< the chosen k in ascending order, from slot x, as the formats ask: fused steps,
+           ///< fused multiply-adds (f64), exact sums of integers, counts of bits
   fmul,    ///< a[k] · b[k], IEEE f32
   ffma,    ///< a[k] · b[k] + slot x, IEEE f32
   fadd,    ///< slot x + slot y, IEEE f32
@@ -185,8 +186,48 @@ constexpr bool lower_alike(const Target& target, int cuda, int other_cuda) {
   return true;
 }
 
+/// Instructions whose result does not depend on how they are divided, sums of integers and f64's
+/// chain, may run as several smaller ones: the machine code shows them, while the program stays one
+/// operation.
+struct Division {
+  int first_sm;
+  int last_sm;
+  OperandClass operands;
+  int m;                                     ///< that the instruction has; 0 for any
+  std::optional<Modifier> modifier;          ///< that it has; empty for any
+  int machine_m;                             ///< of each smaller one; 0 for the instruction's own
+  int machine_k;                             ///< the same; half_k for half of its own
+  bool as_int8;                              ///< A and B are widened to s8 and u8
+  std::optional<Modifier> machine_modifier;  ///< empty for its own
+  int repeats = 1;
+};
+
+inline constexpr int half_k = -1;
+
+// Source: SASS of ptxas 13.0 for sm_75 to sm_120. Which elements each half of int4 takes cannot be
+// seen from results; .satfinite clamps once, after both (H200).
+inline constexpr Division division_table[] = {
+    {90, 99, OperandClass::int4, 0, {}, 0, half_k, true, Modifier::none},
+    {100, any_later_sm, OperandClass::int4, 0, {}, 16, half_k, true, Modifier::none},
+    {100, any_later_sm, OperandClass::int8, 8, {}, 16, 0, false, {}},
+    {90, 99, OperandClass::bit, 0, Modifier::xor_popc, 0, 0, false, Modifier::and_popc, 2},
+    {100, any_later_sm, OperandClass::bit, 0, {}, 16, 32, true, Modifier::none},
+    {100, any_later_sm, OperandClass::fp64, 16, {}, 8, 4, false, {}},
+};
+
+/// The row for the instruction on the target; empty where it is not divided.
+constexpr std::optional<Division> find_division(const Instruction& row, const Target& target) {
+  for (const Division& division : division_table)
+    if (division.first_sm <= target.sm && target.sm <= division.last_sm &&
+        division.operands == operand_class(*row.a) && (division.m == 0 || division.m == row.m) &&
+        division.modifier.value_or(row.modifier) == row.modifier)
+      return division;
+  return std::nullopt;
+}
+
+/// True if the target has a machine instruction for it, of its own shape and types.
 constexpr bool is_native(const Instruction& row, const Target& target) {
-  return !find_lowering(row, target);
+  return !find_lowering(row, target) && !find_division(row, target);
 }
 
 namespace detail {
@@ -198,21 +239,42 @@ inline std::string upper_case(std::string_view text) {
   return upper;
 }
 
-/// HMMA multiplies f16, bf16 and tf32, QMMA FP8; HGMMA and QGMMA are those of a warpgroup.
+/// HMMA multiplies f16, bf16 and tf32, QMMA FP8, IMMA integers, BMMA bits and DMMA f64; HGMMA and
+/// QGMMA are those of a warpgroup.
 inline std::string tensor_opcode(const Instruction& row, const Format& a) {
-  std::string name = operand_class(a) == OperandClass::fp8 ? "Q" : "H";
+  std::string name;
+  switch (operand_class(a).value()) {
+    case OperandClass::half:
+      name = "H";
+      break;
+    case OperandClass::fp8:
+      name = "Q";
+      break;
+    case OperandClass::fp64:
+      name = "D";
+      break;
+    case OperandClass::int8:
+    case OperandClass::int4:
+      name = "I";
+      break;
+    case OperandClass::bit:
+      name = "B";
+      break;
+  }
   return name.append(row.family == Family::wgmma ? "GMMA" : "MMA");
 }
 
-/// 16816, or 64x8x16 for a warpgroup, with the row's own N.
-inline std::string machine_shape(const Instruction& row, int k) {
-  const std::string between = row.family == Family::wgmma ? "x" : "";
+/// 16816, or 64x8x16 for a warpgroup, with the row's own N, and for f64 from sm_90 on.
+inline std::string machine_shape(const Instruction& row, int k, const Target& target) {
+  const bool crosses = row.family == Family::wgmma || (*row.a == f64 && target.sm >= 90);
+  const std::string between = crosses ? "x" : "";
   std::string shape = std::to_string(row.m);
   shape.append(between).append(row.n == 0 ? "N" : std::to_string(row.n));
   return shape.append(between).append(std::to_string(k));
 }
 
-/// What follows the shape: D's type, and A's and B's unless they are f16; for m8n8k4 D's and C's.
+/// What follows the shape for fused steps: D's type, and A's and B's unless they are f16; for
+/// m8n8k4 D's and C's.
 inline std::string machine_types(const Instruction& row, const Format& a, const Format& b) {
   std::string types = ".";
   types.append(upper_case(row.d->name));
@@ -222,43 +284,86 @@ inline std::string machine_types(const Instruction& row, const Format& a, const 
   return types;
 }
 
+/// The same for integers, bits and f64: .S8.U8.SAT, .XOR.POPC, .RZ.
+inline std::string exact_types(const Instruction& row) {
+  std::string types;
+  if (*row.a != f64 && *row.a != b1)
+    types.append(".").append(upper_case(row.a->name)).append(".").append(upper_case(row.b->name));
+  if (row.modifier == Modifier::satfinite) return types.append(".SAT");
+  if (row.modifier == Modifier::none) return types;
+  return types.append(".").append(upper_case(spelling_of(row.modifier).ptx));
+}
+
+inline std::string tensor_instruction(const Instruction& row, const Operation& operation,
+                                      const Target& target) {
+  const Format& a = operation.as_f16 ? f16 : *row.a;
+  const Format& b = operation.as_f16 ? f16 : *row.b;
+  const int k = row.k * std::popcount(operation.residues) / 4;
+  return tensor_opcode(row, a)
+      .append(".")
+      .append(machine_shape(row, k, target))
+      .append(find_accumulator(*row.d) ? machine_types(row, a, b) : exact_types(row));
+}
+
+/// The smaller instruction.
+constexpr Instruction divided(Instruction row, const Division& division) {
+  const auto widened = [](const Format& format) {
+    return format.encoding == Encoding::signed_integer ? &s8 : &u8;
+  };
+  if (division.machine_m != 0) row.m = division.machine_m;
+  if (division.machine_k != 0)
+    row.k = division.machine_k == half_k ? row.k / 2 : division.machine_k;
+  if (division.as_int8) row.a = widened(*row.a);
+  if (division.as_int8) row.b = widened(*row.b);
+  row.modifier = division.machine_modifier.value_or(row.modifier);
+  return row;
+}
+
 }  // namespace detail
 
-/// The machine instruction that computes an operation, as SASS spells it. Native m8n8k4 is a
-/// sequence of its steps, .STEP0 and so on, which this leaves out.
+/// A machine instruction, as SASS spells it, and how often it stands in a row.
+struct MachineInstruction {
+  std::string name;
+  int count = 1;
+};
+
+/// The machine instructions that compute an operation, for one element of D that a lane holds where
+/// no tensor core takes part. Native m8n8k4 of f16 is a sequence of its steps, .STEP0 and so on,
+/// which this leaves out.
 /// Source: the listings of the generated kernels for sm_75 to sm_120 (CUDA 13.0).
-inline std::string machine_name(const Instruction& row, const Operation& operation) {
+inline MachineInstruction machine_instruction(const Instruction& row, const Operation& operation,
+                                              const Target& target) {
   switch (operation.opcode) {
     case Opcode::mma:
       break;
     case Opcode::fmul:
-      return "FMUL";
+      return {"FMUL"};
     case Opcode::ffma:
-      return "FFMA";
+      return {"FFMA"};
     case Opcode::fadd:
-      return "FADD";
+      return {"FADD"};
     case Opcode::hadd:
-      return "HADD2";
+      return {"HADD2"};
     case Opcode::widen:
-      return "HADD2.F32";
+      return {"HADD2.F32"};
     case Opcode::narrow:
-      return "F2FP.F16.F32";
+      return {"F2FP.F16.F32"};
   }
-  const Format& a = operation.as_f16 ? f16 : *row.a;
-  const Format& b = operation.as_f16 ? f16 : *row.b;
-  const int k = row.k * std::popcount(operation.residues) / 4;
-  return detail::tensor_opcode(row, a)
-      .append(".")
-      .append(detail::machine_shape(row, k))
-      .append(detail::machine_types(row, a, b));
+  const std::optional<Division> division = find_division(row, target);
+  if (!division) return {detail::tensor_instruction(row, operation, target)};
+  const Instruction piece = detail::divided(row, *division);
+  const int pieces = std::max(1, row.m / piece.m) * (row.k / piece.k) * division->repeats;
+  return {detail::tensor_instruction(piece, operation, target), pieces};
 }
 
 /// The machine instructions that the instruction becomes on the target, in order.
 inline std::vector<std::string> machine_code(const Instruction& row, const Target& target,
                                              int cuda = newest_cuda) {
   std::vector<std::string> names;
-  for (const Operation& operation : lowered_program(row, target, cuda))
-    names.push_back(machine_name(row, operation));
+  for (const Operation& operation : lowered_program(row, target, cuda)) {
+    const MachineInstruction machine = machine_instruction(row, operation, target);
+    names.insert(names.end(), static_cast<std::size_t>(machine.count), machine.name);
+  }
   return names;
 }
 

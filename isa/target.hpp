@@ -71,13 +71,18 @@ constexpr const Target* find_target(int sm) {
   return nullptr;
 }
 
-/// Operands that share a datapath row: f16, bf16 and tf32; e4m3 and e5m2.
-enum class OperandClass : std::uint8_t { half, fp8 };
+/// Operands that share a datapath row: f16, bf16 and tf32; e4m3 and e5m2. The others need none:
+/// f64 is a chain of IEEE fused multiply-adds, sums of integers and counts of bits are exact.
+enum class OperandClass : std::uint8_t { half, fp8, fp64, int8, int4, bit };
 
-/// Empty for a format that no fused step multiplies.
+/// Empty for a format that no instruction multiplies.
 constexpr std::optional<OperandClass> operand_class(const Format& format) {
   if (format == f16 || format == bf16 || format == tf32) return OperandClass::half;
   if (format == e4m3 || format == e5m2) return OperandClass::fp8;
+  if (format == f64) return OperandClass::fp64;
+  if (format == s8 || format == u8) return OperandClass::int8;
+  if (format == s4 || format == u4) return OperandClass::int4;
+  if (format == b1) return OperandClass::bit;
   return std::nullopt;
 }
 

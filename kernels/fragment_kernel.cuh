@@ -9,34 +9,45 @@
 
 namespace bitmma::device {
 
-/// PTX takes f32 accumulators in registers of type .f32 and all else in .b32.
 template <class Register, int count>
 struct Registers {
   Register at[count];
 };
 
-__device__ inline std::size_t first_register(int count) {
-  return (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * static_cast<std::size_t>(count);
+/// This thread's first word, where each has so many.
+__device__ inline std::size_t first_word(int words) {
+  return (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * static_cast<std::size_t>(words);
 }
 
-__device__ inline void assign(std::uint32_t& to, std::uint32_t from) { to = from; }
-__device__ inline void assign(float& to, std::uint32_t from) { to = __uint_as_float(from); }
-__device__ inline void assign(std::uint32_t& to, float from) { to = __float_as_uint(from); }
+__device__ inline void assign(std::uint32_t& to, const std::uint32_t* from) { to = *from; }
+__device__ inline void assign(float& to, const std::uint32_t* from) { to = __uint_as_float(*from); }
+__device__ inline void assign(double& to, const std::uint32_t* from) {
+  to = __hiloint2double(static_cast<int>(from[1]), static_cast<int>(from[0]));
+}
+__device__ inline void assign(std::uint32_t* to, std::uint32_t from) { *to = from; }
+__device__ inline void assign(std::uint32_t* to, float from) { *to = __float_as_uint(from); }
+__device__ inline void assign(std::uint32_t* to, double from) {
+  to[0] = static_cast<std::uint32_t>(__double2loint(from));
+  to[1] = static_cast<std::uint32_t>(__double2hiint(from));
+}
+
+template <class Register>
+constexpr int words_of = sizeof(Register) / sizeof(std::uint32_t);
 
 template <class Register, int count>
 __device__ Registers<Register, count> load(const std::uint32_t* words) {
   Registers<Register, count> registers;
-  const std::uint32_t* lane = words + first_register(count);
+  const std::uint32_t* lane = words + first_word(count * words_of<Register>);
 #pragma unroll
-  for (int i = 0; i < count; ++i) assign(registers.at[i], lane[i]);
+  for (int i = 0; i < count; ++i) assign(registers.at[i], lane + i * words_of<Register>);
   return registers;
 }
 
 template <class Register, int count>
 __device__ void store(std::uint32_t* words, const Registers<Register, count>& registers) {
-  std::uint32_t* lane = words + first_register(count);
+  std::uint32_t* lane = words + first_word(count * words_of<Register>);
 #pragma unroll
-  for (int i = 0; i < count; ++i) assign(lane[i], registers.at[i]);
+  for (int i = 0; i < count; ++i) assign(lane + i * words_of<Register>, registers.at[i]);
 }
 
 /// This block's tile of `words` words, as it stands in memory.

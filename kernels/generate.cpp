@@ -138,11 +138,29 @@ std::string kernel_name(const Variant& variant) {
   return name;
 }
 
+/// A register of PTX as CUDA C++ knows it.
+struct RegisterType {
+  std::string_view type;
+  char constraint;
+  int bits;
+};
+
+/// PTX takes f32 accumulators in .f32, f64 operands in .f64 and all else in .b32.
+RegisterType register_type(const Format& format) {
+  if (format == f32) return {"float", 'f', 32};
+  if (format == f64) return {"double", 'd', 64};
+  return {"std::uint32_t", 'r', 32};
+}
+
+int register_count(const Instruction& row, Operand operand) {
+  return fragment_registers(row, operand) * 32 / register_type(row.format(operand)).bits;
+}
+
 /// The arguments of load<> and Registers<>.
 std::string registers_type(const Instruction& row, Operand operand) {
-  std::string type = row.format(operand) == f32 ? "float, " : "std::uint32_t, ";
-  type += std::to_string(fragment_registers(row, operand));
-  return type;
+  return std::string(register_type(row.format(operand)).type)
+      .append(", ")
+      .append(std::to_string(register_count(row, operand)));
 }
 
 /// asm constraints of an operand's registers: "=f"(d.at[0]), …
@@ -150,10 +168,11 @@ std::string constraints(const Instruction& row, Operand operand, std::string_vie
                         std::string_view variable) {
   std::string before = "\"";
   before += direction;
-  before += row.format(operand) == f32 ? "f\"(" : "r\"(";
+  before += register_type(row.format(operand)).constraint;
+  before += "\"(";
   before += variable;
   before += ".at[";
-  return numbered(before, 0, fragment_registers(row, operand), "])");
+  return numbered(before, 0, register_count(row, operand), "])");
 }
 
 /// The asm statement's placeholders: {%0, %1}, {%2}, …; one for an operand in shared memory.
@@ -163,7 +182,7 @@ std::string placeholders(const Variant& variant, std::initializer_list<Operand> 
   for (const Operand operand : operands) {
     const bool in_registers =
         has_fragment(variant.row, operand) && !(operand == Operand::a && shares_a(variant));
-    const int count = in_registers ? fragment_registers(variant.row, operand) : 1;
+    const int count = in_registers ? register_count(variant.row, operand) : 1;
     if (next != 0) text += ", ";
     if (in_registers) text += "{";
     text += numbered("%", next, count, "");

@@ -40,8 +40,9 @@ void write_golden(std::ostream& out, const Provenance& provenance, std::uint64_t
   for (const CampaignKernel& kernel : kernels) {
     if (!written.insert(short_name(table_row(kernel.row))).second) continue;
     std::size_t left = rows;
-    for (const NamedFamily& family : families) {
-      const bool last = family.family == families.back().family;
+    const std::vector<NamedFamily> own = families_for(kernel.row, families);
+    for (const NamedFamily& family : own) {
+      const bool last = family.family == own.back().family;
       const std::size_t share = last ? left : (left + 3) / 4;
       write_family(out, *find_target(provenance.target), seed, kernel, family.family, share,
                    device);

@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "bitmma/isa/instruction.hpp"
+#include "bitmma/isa/packing.hpp"
 
 namespace bitmma {
 
@@ -48,23 +47,11 @@ constexpr std::size_t operand_words(const Instruction& row, ASource a_source, Op
                                   row.format(operand).storage_bits / 32);
 }
 
-/// The element of a word: the index of its code, and how far the code is shifted to the left.
-struct PackedElement {
-  std::size_t code;
-  int shift;
-};
-
-/// An operand's elements in the order of its words. Codes are numbered line after line, block
-/// after block: a line is a row of A, C or D, or a column of B, so that products run along lines.
-std::vector<PackedElement> packed_elements(const Instruction& row, ASource a_source,
-                                           Operand operand);
-
-/// The words that hold the codes. Requires as many codes as elements.
-void pack(std::span<const PackedElement> elements, std::span<const Code> codes,
-          std::span<std::uint32_t> words);
-
-/// The codes that the words hold: the inverse of pack().
-void unpack(std::span<const PackedElement> elements, std::span<const std::uint32_t> words,
-            std::span<Code> codes);
+/// One instruction's codes and words of an operand. Lines are rows of A, C and D and columns of B,
+/// so that products run along them.
+inline Packing operand_packing(const Instruction& row, ASource a_source, Operand operand) {
+  return layout_packing(operand_layout(row, a_source, operand), row.format(operand).storage_bits,
+                        operand == Operand::b ? Axis::column : Axis::row);
+}
 
 }  // namespace bitmma

@@ -395,7 +395,7 @@ std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
   std::vector<RecordLine> lines;
   for (const CampaignKernel& kernel : kernels) {
     const auto [first_tile, tiles] = tiles_of_shard(kernel.row, cases);
-    for (const NamedFamily& family : families)
+    for (const NamedFamily& family : families_for(kernel.row, families))
       lines.push_back(
           {short_name(kernel.row), kernel.a_source, std::string(family.name), first_tile, tiles});
   }
@@ -404,6 +404,13 @@ std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
 
 std::vector<NamedFamily> campaign_families() {
   return {std::rbegin(input_families), std::rend(input_families)};
+}
+
+std::vector<NamedFamily> families_for(const Instruction& row,
+                                      std::span<const NamedFamily> families) {
+  std::vector<NamedFamily> kept(families.begin(), families.end());
+  std::erase_if(kept, [&](const NamedFamily& each) { return !applies_to(each.family, *row.a); });
+  return kept;
 }
 
 void write_provenance(std::ostream& out, const Provenance& provenance) {

@@ -221,6 +221,10 @@ std::vector<RecordLine> plan_campaign(std::span<const CampaignKernel> kernels,
 /// table has last, come first.
 std::vector<NamedFamily> campaign_families();
 
+/// Those of the families that apply to the row's operands.
+std::vector<NamedFamily> families_for(const Instruction& row,
+                                      std::span<const NamedFamily> families);
+
 /// A comment line for each field.
 void write_provenance(std::ostream& out, const Provenance& provenance);
 

@@ -53,30 +53,30 @@ __global__ void make_lines(TileCases cases, std::uint64_t first_tile, std::uint6
   fill_line(cases, first_tile + tile, line, a_line, b_line, c_element);
 }
 
-/// An operand's elements in the order of its words, for one instruction.
-struct Packing {
+/// A packing in the GPU's memory.
+struct DevicePacking {
   const PackedElement* elements;
   std::uint64_t codes;
   std::uint64_t words;
+  std::uint64_t per_word;
 };
 
-__global__ void pack_words(Packing packing, const Code* codes, std::uint64_t count,
+__global__ void pack_words(DevicePacking packing, const Code* codes, std::uint64_t count,
                            std::uint32_t* words) {
   const std::uint64_t i = thread_number();
   if (i >= count) return;
-  const std::uint64_t per_word = packing.codes / packing.words;
   const Code* instance = codes + i / packing.words * packing.codes;
-  const PackedElement* element = packing.elements + i % packing.words * per_word;
+  const PackedElement* element = packing.elements + i % packing.words * packing.per_word;
   std::uint32_t word = 0;
-  for (std::uint64_t e = 0; e < per_word; ++e)
-    word |= static_cast<std::uint32_t>(instance[element[e].code] << element[e].shift);
+  for (std::uint64_t e = 0; e < packing.per_word; ++e)
+    word |= element[e].placed(instance[element[e].code]);
   words[i] = word;
 }
 
-/// Where D's codes stand: word and shift of each code of one instruction.
+/// Where one of D's codes stands: in that word, and if it is wider in the next one too.
 struct UnpackedCode {
   std::uint32_t word;
-  std::uint32_t shift;
+  PackedElement element;
 };
 
 struct Judgement {
@@ -107,10 +107,18 @@ struct Judged {
   const UnpackedCode* places;
   std::uint64_t codes;  ///< of D in one instruction
   std::uint64_t words;
-  std::uint32_t mask;
+  Code mask;
   std::uint64_t first_output;         ///< counted from the slice's first tile
   std::uint64_t first_output_of_all;  ///< counted from tile 0
 };
+
+__device__ Code returned_code(const Judged& judged, std::uint64_t i) {
+  const UnpackedCode place = judged.places[i % judged.codes];
+  const std::uint32_t* word = judged.d_words + i / judged.codes * judged.words + place.word;
+  const Code code = place.element.taken(*word, judged.mask);
+  const bool is_wide = judged.mask > std::numeric_limits<std::uint32_t>::max();
+  return is_wide ? code | Code{word[1]} << 32 : code;
+}
 
 /// Emulates output element i and compares it with what the instruction returned. The element's
 /// share of the digest.
@@ -125,9 +133,7 @@ __device__ std::uint64_t judge_element(const ElementProgram& program, const Tile
   NoObserver observer;
   const Code emulated =
       run_element(program, judged.a + row * k, judged.b + column * k, judged.c[i], observer);
-  const UnpackedCode place = judged.places[i % judged.codes];
-  const std::uint32_t word = judged.d_words[i / judged.codes * judged.words + place.word];
-  const Code returned = word >> place.shift & judged.mask;
+  const Code returned = returned_code(judged, i);
   if (returned != emulated) {
     atomicAdd(&judgement->mismatches, 1ULL);
     atomicMin(&judgement->first, static_cast<unsigned long long>(judged.first_output + i));
@@ -151,8 +157,11 @@ unsigned blocks_of(std::uint64_t threads) {
 class DeviceOperand {
  public:
   DeviceOperand(const Instruction& row, ASource a_source, Operand operand, std::uint64_t instances)
-      : elements_(packed_elements(row, a_source, operand)),
-        packing_{elements_.get(), elements_.size(), operand_words(row, a_source, operand)},
+      : DeviceOperand(operand_packing(row, a_source, operand), instances) {}
+
+  DeviceOperand(const Packing& packing, std::uint64_t instances)
+      : elements_(packing.elements),
+        packing_{elements_.get(), packing.codes, packing.words, packing.per_word()},
         codes_(instances * packing_.codes),
         words_(instances * packing_.words) {}
 
@@ -166,18 +175,16 @@ class DeviceOperand {
 
  private:
   DeviceArray<PackedElement> elements_;
-  Packing packing_;
+  DevicePacking packing_;
   DeviceArray<Code> codes_;
   DeviceArray<std::uint32_t> words_;
 };
 
-std::vector<UnpackedCode> unpacked_codes(const Instruction& row, ASource a_source) {
-  const std::vector<PackedElement> elements = packed_elements(row, a_source, Operand::d);
-  const std::size_t per_word = elements.size() / operand_words(row, a_source, Operand::d);
-  std::vector<UnpackedCode> places(elements.size());
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    places[elements[i].code] = {static_cast<std::uint32_t>(i / per_word),
-                                static_cast<std::uint32_t>(elements[i].shift)};
+std::vector<UnpackedCode> unpacked_codes(const Packing& packing) {
+  std::vector<UnpackedCode> places(packing.codes);
+  for (std::size_t i = packing.elements.size(); i-- > 0;)  // the first part of each code stays
+    places[packing.elements[i].code] = {static_cast<std::uint32_t>(i / packing.per_word()),
+                                        packing.elements[i]};
   return places;
 }
 
@@ -191,8 +198,9 @@ class SliceRun {
         a_(execution.instruction, slice.a_source, Operand::a, instances),
         b_(execution.instruction, slice.a_source, Operand::b, instances),
         c_(execution.instruction, slice.a_source, Operand::c, instances),
-        d_words_(instances * operand_words(execution.instruction, slice.a_source, Operand::d)),
-        places_(unpacked_codes(execution.instruction, slice.a_source)),
+        d_packing_(operand_packing(execution.instruction, slice.a_source, Operand::d)),
+        d_words_(instances * d_packing_.words),
+        places_(unpacked_codes(d_packing_)),
         judgement_(std::vector<Judgement>{{0, no_mismatch, 0}}) {}
 
   /// Instructions first … first + count − 1 of the slice.
@@ -228,7 +236,6 @@ class SliceRun {
   }
 
   void compare(std::uint64_t first_output, std::uint64_t outputs) {
-    const int bits = execution_.instruction.d->storage_bits;
     const Judged judged{
         a_.codes(),
         b_.codes(),
@@ -236,8 +243,8 @@ class SliceRun {
         d_words_.get(),
         places_.get(),
         places_.size(),
-        operand_words(execution_.instruction, slice_.a_source, Operand::d),
-        ~std::uint32_t{0} >> (32 - bits),
+        d_packing_.words,
+        d_packing_.mask,
         first_output,
         slice_.first_tile * static_cast<std::uint64_t>(cases_.elements()) + first_output};
     judge<<<blocks_of(outputs), threads_a_block>>>(execution_.program, cases_, judged, outputs,
@@ -252,6 +259,7 @@ class SliceRun {
   DeviceOperand a_;
   DeviceOperand b_;
   DeviceOperand c_;
+  Packing d_packing_;
   DeviceArray<std::uint32_t> d_words_;
   DeviceArray<UnpackedCode> places_;
   DeviceArray<Judgement> judgement_;

@@ -17,7 +17,7 @@ constexpr const char* ptx =
   mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1};
   asm("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0}, {%1}, {%2}, {%3};");
   mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1};
-  mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1}, {%r1}, {%r2}, {%r1};
+  mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {%r1}, {%r1}, {%r2}, {%r1};
 )";
 
 constexpr const char* sass = R"(        /*0110*/                   HMMA.16816.F32 R4, R8, R2, R4 ;
@@ -37,7 +37,7 @@ TEST_CASE("sass says what each PTX instruction becomes on a target") {
   sm_90              lowered: HMMA.16816.F32, HMMA.16816.F32, FADD
 1 × mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 (first in line 3)
   sm_90              lowered: FFMA, FFMA, FFMA, FFMA, FADD
-1 × mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 (first in line 5)
+1 × mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 (first in line 5)
   sm_90              not in the table
 )");
 }

@@ -8,23 +8,21 @@ namespace {
 /// An operand's codes from its words, instruction after instruction.
 std::vector<Code> unpacked(const Instruction& row, ASource a_source, Operand operand,
                            std::size_t count, std::span<const std::uint32_t> words) {
-  const std::vector<PackedElement> elements = packed_elements(row, a_source, operand);
-  const std::size_t each = operand_words(row, a_source, operand);
-  std::vector<Code> codes(count * elements.size());
+  const Packing packing = operand_packing(row, a_source, operand);
+  std::vector<Code> codes(count * packing.codes);
   for (std::size_t i = 0; i < count; ++i)
-    unpack(elements, words.subspan(i * each, each),
-           std::span(codes).subspan(i * elements.size(), elements.size()));
+    unpack(packing, words.subspan(i * packing.words, packing.words),
+           std::span(codes).subspan(i * packing.codes, packing.codes));
   return codes;
 }
 
 std::vector<std::uint32_t> packed_d(const Instruction& row, ASource a_source, std::size_t count,
                                     const std::vector<Code>& codes) {
-  const std::vector<PackedElement> elements = packed_elements(row, a_source, Operand::d);
-  const std::size_t each = operand_words(row, a_source, Operand::d);
-  std::vector<std::uint32_t> words(count * each);
+  const Packing packing = operand_packing(row, a_source, Operand::d);
+  std::vector<std::uint32_t> words(count * packing.words);
   for (std::size_t i = 0; i < count; ++i)
-    pack(elements, std::span(codes).subspan(i * elements.size(), elements.size()),
-         std::span(words).subspan(i * each, each));
+    pack(packing, std::span(codes).subspan(i * packing.codes, packing.codes),
+         std::span(words).subspan(i * packing.words, packing.words));
   return words;
 }
 

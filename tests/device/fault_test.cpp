@@ -18,7 +18,8 @@ Batch first_cases(const Instruction& row) {
   const auto blocks = static_cast<std::size_t>(row.blocks());
   const std::size_t instruction = static_cast<std::size_t>(row.m * row.n) * blocks;
   const std::size_t instructions = (first_outputs + instruction - 1) / instruction;
-  return make_batch(row, campaign_families().front().family, 1, 0, instructions * blocks);
+  return make_batch(row, families_for(row, campaign_families()).front().family, 1, 0,
+                    instructions * blocks);
 }
 
 /// The number of the first output that differs, from 1; 0 for none.

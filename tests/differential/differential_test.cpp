@@ -14,6 +14,7 @@
 
 #include "bitmma/compare/families.hpp"
 #include "bitmma/emulator/instruction.hpp"
+#include "bitmma/tests/oracle/exact_oracle.hpp"
 #include "bitmma/tests/oracle/oracle.hpp"
 
 using namespace bitmma;
@@ -72,25 +73,37 @@ oracle::Instruction as_oracle(const Instruction& row) {
           row.c->name};
 }
 
+/// What the oracle for the row's arithmetic returns.
+Code by_oracle(const Subject& subject, const Sample& sample) {
+  const Instruction& row = subject.row;
+  if (arithmetic_of(row) == Arithmetic::fused_steps)
+    return oracle::multiply_accumulate(subject.target.name, as_oracle(row), sample.a, sample.b,
+                                       sample.c);
+  const std::string_view modifier =
+      row.modifier == Modifier::none ? "" : spelling_of(row.modifier).ptx;
+  return oracle::multiply_accumulate_exactly({row.a->name, row.b->name, modifier}, sample.a,
+                                             sample.b, sample.c);
+}
+
 /// The first disagreement as a line that replays it, or an empty line.
 std::string first_disagreement(const Subject& subject, std::size_t outputs) {
   const Execution execution = resolve(subject.row, subject.target);
-  const oracle::Instruction oracle_row = as_oracle(subject.row);
   Sample sample;
   sample.a.resize(static_cast<std::size_t>(subject.row.k));
   sample.b.resize(sample.a.size());
   const DotInputs inputs{*subject.row.a, *subject.row.b, *subject.row.c,
                          sample.a,       sample.b,       sample.c};
   Random random(20'261'130);
-  for (const NamedFamily& family : input_families)
+  for (const NamedFamily& family : input_families) {
+    if (!applies_to(family.family, *subject.row.a)) continue;
     for (std::size_t i = 0; i < outputs / std::size(input_families); ++i) {
       fill_inputs(family.family, inputs, random, any_place(random));
       const Code emulated =
           run_chain(execution, sample.a.data(), sample.b.data(), sample.a.size(), sample.c);
-      const Code expected = oracle::multiply_accumulate(subject.target.name, oracle_row, sample.a,
-                                                        sample.b, sample.c);
+      const Code expected = by_oracle(subject, sample);
       if (emulated != expected) return replay_line(subject, sample, emulated, expected);
     }
+  }
   return {};
 }
 

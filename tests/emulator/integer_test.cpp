@@ -12,23 +12,23 @@ using namespace bitmma;
 
 namespace {
 
-constexpr IntegerType s8{8, true}, u8{8, false}, s4{4, true}, u4{4, false};
-constexpr IntegerType types[] = {s8, u8, s4, u4};
+constexpr Format types[] = {s8, u8, s4, u4};
 
 constexpr std::int64_t smallest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
 
-constexpr std::int64_t lowest(IntegerType type) {
-  return type.is_signed ? -(std::int64_t{1} << (type.bits - 1)) : 0;
+constexpr bool is_signed(const Format& type) { return type.encoding == Encoding::signed_integer; }
+constexpr std::int64_t lowest(const Format& type) {
+  return is_signed(type) ? -(std::int64_t{1} << (type.storage_bits - 1)) : 0;
 }
-constexpr std::int64_t highest(IntegerType type) {
-  return (std::int64_t{1} << (type.is_signed ? type.bits - 1 : type.bits)) - 1;
+constexpr std::int64_t highest(const Format& type) {
+  return (std::int64_t{1} << (is_signed(type) ? type.storage_bits - 1 : type.storage_bits)) - 1;
 }
 
-Code code_of(IntegerType type, std::int64_t value) {
-  return static_cast<Code>(value) & ((Code{1} << type.bits) - 1);
+Code code_of(const Format& type, std::int64_t value) {
+  return static_cast<Code>(value) & ((Code{1} << type.storage_bits) - 1);
 }
-Code s32(std::int64_t value) { return code_of({32, true}, value); }
+Code s32_code(std::int64_t value) { return code_of(s32, value); }
 
 /// Operands whose values are drawn first and encoded then, the other way round than the emulator's.
 struct Draw {
@@ -37,10 +37,10 @@ struct Draw {
   std::int64_t c = 0;
 };
 
-Draw draw(std::mt19937_64& random, IntegerType a_type, IntegerType b_type, int k) {
+Draw draw(std::mt19937_64& random, const Format& a_type, const Format& b_type, int k) {
   Draw drawn;
   const bool extreme = random() % 4 == 0;
-  const auto value = [&](IntegerType type) {
+  const auto value = [&](const Format& type) {
     if (extreme) return random() % 8 == 0 ? lowest(type) : highest(type);
     return std::uniform_int_distribution<std::int64_t>(lowest(type), highest(type))(random);
   };
@@ -76,7 +76,7 @@ TEST_CASE("every code of the integer types has its value") {
   CHECK(integer_value(s4, 0x8) == -8);
   CHECK(integer_value(u4, 0xF) == 15);
   CHECK(integer_value(s4, 0xF0) == 0);  // bits above the type's
-  for (const IntegerType type : types)
+  for (const Format& type : types)
     for (std::int64_t value = lowest(type); value <= highest(type); ++value)
       CHECK(integer_value(type, code_of(type, value)) == value);
 }
@@ -85,7 +85,8 @@ TEST_CASE("sums at the edges of 32 bits wrap, or saturate once") {
   using enum IntegerOverflow;
   const auto dot = [](std::vector<Code> a, std::vector<Code> b, std::int64_t c,
                       IntegerOverflow overflow) {
-    return integer_dot(s8, s8, a.data(), b.data(), static_cast<int>(a.size()), s32(c), overflow);
+    return integer_dot(s8, s8, a.data(), b.data(), static_cast<int>(a.size()), s32_code(c),
+                       overflow);
   };
   CHECK(dot({1}, {1}, largest, wrap) == 0x8000'0000);
   CHECK(dot({1}, {1}, largest, saturate) == 0x7FFF'FFFF);
@@ -103,18 +104,18 @@ TEST_CASE(
     "integer dot products equal 64-bit sums of the drawn values, at every k and pair of types") {
   std::mt19937_64 random(1);
   int wrong = 0, overflowing = 0;
-  for (const IntegerType a_type : types)
-    for (const IntegerType b_type : types)
+  for (const Format& a_type : types)
+    for (const Format& b_type : types)
       for (const int k : {16, 32, 64, 128})
         for (int i = 0; i < 2000; ++i) {
           const Draw o = draw(random, a_type, b_type, k);
           const std::int64_t sum = o.products + o.c;
           const auto dot = [&](IntegerOverflow overflow) {
-            return integer_dot(a_type, b_type, o.a.data(), o.b.data(), k, s32(o.c), overflow);
+            return integer_dot(a_type, b_type, o.a.data(), o.b.data(), k, s32_code(o.c), overflow);
           };
           const std::int64_t clamped = sum > largest ? largest : sum < smallest ? smallest : sum;
-          wrong += dot(IntegerOverflow::wrap) != s32(wrapped(sum));
-          wrong += dot(IntegerOverflow::saturate) != s32(clamped);
+          wrong += dot(IntegerOverflow::wrap) != s32_code(wrapped(sum));
+          wrong += dot(IntegerOverflow::saturate) != s32_code(clamped);
           overflowing += clamped != sum;
         }
   CHECK(wrong == 0);

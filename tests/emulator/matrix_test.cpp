@@ -7,6 +7,8 @@
 
 using namespace bitmma;
 
+static_assert(every_instruction_resolves());
+
 namespace {
 
 std::vector<std::uint16_t> random_halves(std::size_t count, std::uint64_t seed) {

@@ -233,13 +233,13 @@ TEST_CASE("kept elements times gathered B are the expanded A times B") {
   for (const SparseOperand& operand : operands) {
     CAPTURE(operand.type);
     const SparseShape shape = operand.shape();
-    const IntegerType type{8, true};  // the codes' low bits, whatever the format
     const CompressedMatrix sparse = random_compressed(random, operand, shape, MetadataOrder::any);
     const std::vector<Code> a = decompress(shape, sparse);
     std::vector<Code> column(shape.k), gathered(shape.k / 2);
     for (Code& code : column) code = random() & 0xFF;
+    // The low bits of the codes, whatever the format.
     const auto dot = [&](const Code* x, const Code* y, std::size_t k) {
-      return integer_dot(type, type, x, y, static_cast<int>(k), 0, IntegerOverflow::wrap);
+      return integer_dot(s8, s8, x, y, static_cast<int>(k), 0, IntegerOverflow::wrap);
     };
     for (std::size_t row = 0; row < shape.rows; ++row) {
       gather_kept(shape.sparsity, sparse.metadata.data() + row * shape.groups(),

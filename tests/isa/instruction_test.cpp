@@ -9,6 +9,8 @@
 
 using namespace bitmma;
 
+static_assert(every_fragment_is_bijective());
+
 TEST_CASE("PTX's spelling, the short one and a pasted instruction name the same row") {
   const Instruction row = find_instruction("m16n8k16.f32.f16.f16.f32").value();
   for (const std::string_view text :

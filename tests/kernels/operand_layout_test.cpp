@@ -24,7 +24,7 @@ std::vector<Instruction> concrete_rows() {
 Words packed(const Instruction& row, ASource a_source, Operand operand,
              std::span<const Code> codes) {
   Words words(operand_words(row, a_source, operand));
-  pack(packed_elements(row, a_source, operand), codes, words);
+  pack(operand_packing(row, a_source, operand), codes, words);
   return words;
 }
 
@@ -41,12 +41,12 @@ TEST_CASE("packed elements are each tile element once, and unpack reverses pack"
     for (const ASource a_source : {ASource::registers, ASource::shared_memory})
       for (const Operand operand : {Operand::a, Operand::b, Operand::c, Operand::d}) {
         CAPTURE(short_name(row));
-        const std::vector<PackedElement> elements = packed_elements(row, a_source, operand);
-        std::vector<Code> codes(elements.size());
+        const Packing packing = operand_packing(row, a_source, operand);
+        std::vector<Code> codes(packing.codes);
         Random random(7);
-        for (Code& code : codes) code = random.bits() & (row.format(operand).sign_mask() * 2 - 1);
+        for (Code& code : codes) code = random.bits() & row.format(operand).code_mask();
         std::vector<Code> back(codes.size());
-        unpack(elements, packed(row, a_source, operand, codes), back);
+        unpack(packing, packed(row, a_source, operand, codes), back);
         CHECK(back == codes);
       }
 }
@@ -58,7 +58,8 @@ TEST_CASE("a tile in shared memory is core matrices of 8 rows of 16 bytes") {
       CAPTURE(short_name(row));
       const int bytes = row.format(operand).storage_bits / 8;
       int element = 0;
-      for (const PackedElement& packed : packed_elements(row, ASource::shared_memory, operand)) {
+      const Packing packing = operand_packing(row, ASource::shared_memory, operand);
+      for (const PackedElement& packed : packing.elements) {
         const int byte = element++ * bytes;
         const int line = byte / 256 * 8 + byte / 16 % 8;
         const int k = (byte / 128 % 2 * 16 + byte % 16) / bytes;

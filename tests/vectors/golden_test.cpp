@@ -10,6 +10,7 @@
 
 #include "bitmma/compare/case_line.hpp"
 #include "bitmma/emulator/instruction.hpp"
+#include "bitmma/isa/evidence.hpp"
 
 using namespace bitmma;
 
@@ -67,7 +68,7 @@ bool hides_fraction_bits(const Execution& execution) {
 
 }  // namespace
 
-TEST_CASE("every golden row comes out bit for bit, and every instruction of its target has rows") {
+TEST_CASE("every golden row comes out bit for bit, and every measured instruction has rows") {
   std::map<std::string, int> rows;
   const Golden golden = read_golden();
   for (const DotCase& row : golden.rows) {
@@ -75,10 +76,11 @@ TEST_CASE("every golden row comes out bit for bit, and every instruction of its 
     CHECK(emulate(golden.execution(row), row, row.c) == row.d.value());
     ++rows[short_name(table_row(row.row))];
   }
-  for (const Instruction& row : instruction_table) {
-    CAPTURE(short_name(row));
-    CHECK(rows[short_name(row)] >= least_rows);
-  }
+  for (const Instruction& row : instruction_table)
+    if (find_evidence(row, *find_target("sm_90")).label == EvidenceLabel::hardware) {
+      CAPTURE(short_name(row));
+      CHECK(rows[short_name(row)] >= least_rows);
+    }
 }
 
 TEST_CASE("the golden rows of every instruction catch a lost c") {
