@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "bitmma/apps/arguments.hpp"
+#include "bitmma/isa/evidence.hpp"
 #include "bitmma/isa/instruction.hpp"
 #include "bitmma/kernels/instruction_kernel.hpp"
 
@@ -47,7 +48,7 @@ void add_a_from_option(CLI::App& command, KernelOptions& options) {
 }
 
 void check_a_from(const KernelOptions& options) {
-  if (options.a_from != "shared" || options.instr == "all") return;
+  if (options.a_from != "shared" || !options.names_one()) return;
   if (instruction_argument(options.instr).family == Family::mma_sync)
     throw UsageError(
         fmt::format("--a-from shared: {} takes A from registers; wgmma alone reads it "
@@ -62,12 +63,19 @@ std::vector<CampaignKernel> chosen_kernels(const KernelOptions& options, const T
         "this build has no kernels for {}; name it in the CMake option BITMMA_CUDA_TARGETS",
         target.name));
   std::vector<CampaignKernel> kernels(built.begin(), built.end());
-  if (options.instr != "all") {
+  if (options.names_one()) {
     const int cuda = cuda_argument(kernel_compiler_version());
     const Instruction wanted = execution_argument(target.name, options.instr, cuda).instruction;
     std::erase_if(kernels,
                   [&](const CampaignKernel& kernel) { return !is_wanted(kernel, wanted); });
     if (kernels.empty()) refuse_instr(wanted, built);
+  } else if (options.instr != "all") {
+    std::erase_if(kernels, [&](const CampaignKernel& kernel) {
+      return !matches(options.instr, short_name(kernel.row));
+    });
+    if (kernels.empty())
+      throw UsageError(fmt::format(
+          "--instr {}: no kernel of this build fits; 'bitmma devices' shows all", options.instr));
   }
   if (options.a_from == "all") return kernels;
   const std::set<std::string_view> a_sources = a_sources_of(kernels);

@@ -12,8 +12,11 @@
 namespace bitmma {
 
 struct KernelOptions {
-  std::string instr = "all";
+  std::string instr = "all";  ///< or an instruction, or a pattern of short names: m*.f64.*
   std::string a_from = "all";
+
+  /// True if one instruction is named.
+  bool names_one() const { return instr != "all" && instr.find_first_of("*?") == instr.npos; }
 };
 
 /// --a-from

@@ -90,7 +90,7 @@ void check_count(const char* option, std::uint64_t value, std::uint64_t most) {
 Instruction largest_row(const KernelOptions& options) {
   constexpr int largest_n = 256;  // of wgmma
   std::vector<Instruction> rows(std::begin(instruction_table), std::end(instruction_table));
-  if (options.instr != "all") rows = {instruction_argument(options.instr)};
+  if (options.names_one()) rows = {instruction_argument(options.instr)};
   for (Instruction& row : rows)
     if (row.n == 0) row.n = largest_n;
   return std::ranges::max(rows, {}, outputs_of_a_tile);
@@ -136,7 +136,7 @@ void check_options(const Options& options) {
   check_count("--golden-rows", options.golden_rows, most_rows);
   if (options.seconds) check_count("--seconds", *options.seconds, most_seconds);
   check_a_from(options.kernel);
-  if (options.kernel.instr != "all") instruction_argument(options.kernel.instr);
+  if (options.kernel.names_one()) instruction_argument(options.kernel.instr);
   for (const std::string& file : {options.record, options.golden})
     if (!file.empty()) check_writable(file);
   check_tile(options);
@@ -173,9 +173,10 @@ int verify(const Options& options) {
   const Record planned{provenance_of(device.info, device.target), cases,
                        plan_campaign(kernels, family_argument(options.family), cases)};
   if (planned.lines.empty())
-    throw UsageError(fmt::format("--family {}: does not apply to the operands of {}; --family all "
-                                 "takes those that do",
-                                 options.family, options.kernel.instr));
+    throw UsageError(
+        fmt::format("--family {}: does not apply to the operands of {}; --family all "
+                    "takes those that do",
+                    options.family, options.kernel.instr));
   Record record = resume(options.record, planned);
   const std::optional<Mismatch> mismatch = run_record(run_argument(options), record, cuda_device());
   write_golden_file(options, record.provenance, kernels, !mismatch);
@@ -228,7 +229,10 @@ std::vector<std::string> family_choices() {
 
 /// Which cases run, on which kernels.
 void add_case_options(CLI::App& command, Options& options) {
-  command.add_option("--instr", options.kernel.instr, "wgmma without an N stands for every N")
+  command
+      .add_option("--instr", options.kernel.instr,
+                  "an instruction, all, or a pattern such as 'm*.f64.*'; wgmma without an N stands "
+                  "for every N")
       ->capture_default_str();
   add_a_from_option(command, options.kernel);
   command.add_option("--family", options.family, "family of operands")

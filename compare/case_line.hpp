@@ -28,7 +28,8 @@ struct DotCase {
 };
 
 /// `instruction target a[0] … a[k-1] b[0] … b[k-1] c` and, if there is one, ` d`: codes in
-/// hexadecimal, as wide as their formats.
+/// hexadecimal, as wide as their formats; those of s4, u4 and b1 are the digits of one word for A
+/// and one for B.
 std::string case_line(const DotCase& dot);
 
 /// The inverse. Throws CaseLineError.

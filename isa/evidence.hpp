@@ -41,6 +41,10 @@ struct Evidence {
 /// MATLAB-tensor-core (Khattak and Mikaitis, 2025), half of the published ones; they pin no floor.
 /// "Xie et al." is the MMA-Sim paper (2025).
 inline constexpr Evidence evidence_table[] = {
+    {"sm_90", "m*.f64.f64.f64.f64", EvidenceLabel::hardware,
+     "H200: over 1000 million outputs of each kernel, tests/vectors/sm_90"},
+    {"sm_90", "m*.s32.??.??.s32*", EvidenceLabel::hardware,
+     "H200: over 1000 million outputs of each kernel, tests/vectors/sm_90"},
     {"sm_*", "m*.f64.f64.f64.f64", EvidenceLabel::unverified,
      "IEEE fused multiply-adds as on sm_90; not run there"},
     {"sm_*", "m*.s32.??.??.s32*", EvidenceLabel::unverified,

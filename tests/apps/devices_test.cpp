@@ -35,7 +35,8 @@ TEST_CASE("devices: a line for each GPU, then what each of their targets runs") 
   CHECK(has(text, "sm_75 (Turing): 31 instructions native, 0 lowered to others, 87 absent\n"));
   CHECK(has(text, "sm_90 (Hopper): 63 instructions native, 55 lowered to others, 0 absent\n"));
   CHECK(text.find("sm_90 (Hopper)") == text.rfind("sm_90 (Hopper)"));
-  CHECK(has(text, "wgmma.m64nNk16.f32.f16.f16        native   N = 8, 64; A from registers, shared"));
+  CHECK(
+      has(text, "wgmma.m64nNk16.f32.f16.f16        native   N = 8, 64; A from registers, shared"));
   CHECK(has(text, "m16n8k8.f32.f16.f16.f32           native   yes"));
   CHECK(has(text, "m16n8k16.f32.f16.f16.f32          native   none in this build"));
 }

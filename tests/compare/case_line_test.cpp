@@ -36,6 +36,21 @@ TEST_CASE("codes are as wide as their formats") {
   CHECK(case_line(parse_case_line(line)) == line);
 }
 
+TEST_CASE("codes of less than a byte are the digits of one word") {
+  const std::string line =
+      "m8n8k32.s32.s4.u4.s32 sm_75 0123456789abcdef0123456789abcdef "
+      "fedcba9876543210fedcba9876543210 80000000 00000001";
+  const DotCase dot = parse_case_line(line);
+  CHECK(case_line(dot) == line);
+  CHECK(dot.a.size() == 32);
+  CHECK(dot.a[31] == 0xF);
+  CHECK(dot.b[0] == 0xF);
+  CHECK(error_of("m8n8k32.s32.s4.u4.s32 sm_75 0123 0123 80000000") ==
+        "0123 has 4 digits; m8n8k32.s32.s4.u4.s32 has 32 of s4 in one word");
+  CHECK(error_of("m8n8k128.s32.b1.b1.s32.xor.popc sm_75 " + std::string(128, '2') + " " +
+                 std::string(128, '1') + " 0") == "2 is no code of b1 in hexadecimal");
+}
+
 TEST_CASE("a text that is no case line says why") {
   CHECK(error_of("") == "expected INSTRUCTION TARGET and codes");
   CHECK(error_of("m8n8k4 sm_70 0") == "m8n8k4: unknown instruction");
