@@ -99,10 +99,48 @@ ExplainedStep explain_step(const Explanation& whole, const FusedStep& step,
   return explained;
 }
 
+/// The value that a product adds.
+ExactValue product_value(const Instruction& row, Code a, Code b) {
+  if (row.modifier == Modifier::xor_popc) return {BigInteger(a ^ b), 0};
+  return exact_value(*row.a, a) * exact_value(*row.b, b);
+}
+
+/// The products of one instruction from c on, as run_mma() takes them.
+std::vector<ExplainedProduct> explain_products(const Explanation& whole,
+                                               const TracedOperation& traced,
+                                               std::size_t instruction) {
+  const Instruction& row = whole.execution.instruction;
+  const bool is_rounded = whole.execution.program.arithmetic == Arithmetic::fma_chain;
+  std::vector<ExplainedProduct> products;
+  Code rounded = traced.x;
+  ExactValue sum = exact_value(*row.c, traced.x);
+  for (const std::size_t k : products_of(whole.execution.program, traced.operation, instruction)) {
+    const ExplainedTerm term = explain_product(whole, k);
+    const ExactValue value = product_value(row, term.a_code, term.b_code);
+    if (is_rounded) rounded = fma_f64(term.a_code, term.b_code, rounded, rounding_of(row.modifier));
+    sum = is_rounded ? exact_value(f64, rounded) : sum + value;
+    products.push_back({k, term.a_code, term.b_code, value, sum});
+  }
+  return products;
+}
+
+/// Σ aᵢ·bᵢ + c, or for xor c and how many bits differ.
+ExactValue exact_result(const Instruction& row, const DotOperands& operands) {
+  if (row.modifier != Modifier::xor_popc) return exact_dot(operands);
+  ExactValue count = exact_value(operands.c_format, operands.c);
+  for (std::size_t k = 0; k < operands.length(); ++k)
+    count += product_value(row, operands.a.codes[k], operands.b.codes[k]);
+  return count;
+}
+
 ExplainedOperation explain_operation(const Explanation& whole, const TracedOperation& traced,
                                      std::size_t instruction) {
-  ExplainedOperation explained{instruction, traced, {}};
+  ExplainedOperation explained{instruction, traced, {}, {}};
   if (traced.operation.opcode != Opcode::mma) return explained;
+  if (whole.execution.program.arithmetic != Arithmetic::fused_steps) {
+    explained.products = explain_products(whole, traced, instruction);
+    return explained;
+  }
   const StepRule& rule = whole.execution.program.step;
   const std::vector<std::size_t> ks =
       products_of(whole.execution.program, traced.operation, instruction);
@@ -129,7 +167,8 @@ std::size_t Explanation::step_count() const {
 
 std::string Explanation::operation_name(const Operation& operation) const {
   const Instruction& row = execution.instruction;
-  return is_native(row, target) ? short_name(row) : machine_instruction(row, operation, target).name;
+  return is_native(row, target) ? short_name(row)
+                                : machine_instruction(row, operation, target).name;
 }
 
 const Format& Explanation::result_format(const Operation& operation) const {
@@ -162,7 +201,7 @@ Explanation explain(const Execution& execution, const Target& target, std::vecto
 
   const Instruction& row = execution.instruction;
   const DotOperands operands{{*row.a, explanation.a}, {*row.b, explanation.b}, *row.c, c};
-  explanation.exact = exact_dot(operands);
+  explanation.exact = exact_result(row, operands);
   const ExactValue computed = exact_value(*row.d, explanation.result);
   explanation.error = {
       absolute_error(computed, explanation.exact), relative_error(computed, explanation.exact),

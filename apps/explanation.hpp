@@ -34,10 +34,20 @@ struct ExplainedStep {
   ExactValue rounding;  ///< result − sum; zero if special
 };
 
+/// A product of f64, integers or bits, which are taken one after another.
+struct ExplainedProduct {
+  std::size_t k;
+  Code a_code;
+  Code b_code;
+  ExactValue value;  ///< a · b, or whether the bits count
+  ExactValue sum;    ///< with it: of f64 rounded, of integers and bits exact
+};
+
 struct ExplainedOperation {
   std::size_t instruction;  ///< which of the chain, from 0
   TracedOperation traced;
-  std::vector<ExplainedStep> steps;  ///< mma alone
+  std::vector<ExplainedStep> steps;        ///< of an mma with fused steps
+  std::vector<ExplainedProduct> products;  ///< of every other mma
 };
 
 /// The errors of a computed value against the exact one; reference/error.hpp defines them.

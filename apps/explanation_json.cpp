@@ -42,6 +42,14 @@ Json step_json(const Execution& execution, const ExplainedStep& step) {
   return json;
 }
 
+Json product_json(const Instruction& row, const ExplainedProduct& product) {
+  return {{"k", product.k},
+          {"a", hex_text(*row.a, product.a_code)},
+          {"b", hex_text(*row.b, product.b_code)},
+          {"value", to_decimal(product.value)},
+          {"sum", to_decimal(product.sum)}};
+}
+
 Json operation_json(const Explanation& whole, const ExplainedOperation& explained) {
   const Operation& operation = explained.traced.operation;
   const bool is_mma = operation.opcode == Opcode::mma;
@@ -49,6 +57,11 @@ Json operation_json(const Explanation& whole, const ExplainedOperation& explaine
             {"operation", whole.operation_name(operation)},
             {"result", hex_text(whole.result_format(operation), explained.traced.result)}};
   if (!is_mma) return json;
+  if (!explained.products.empty()) {
+    for (const ExplainedProduct& product : explained.products)
+      json["products"].push_back(product_json(whole.execution.instruction, product));
+    return json;
+  }
   json["steps"] = Json::array();
   for (const ExplainedStep& step : explained.steps)
     json["steps"].push_back(step_json(whole.execution, step));

@@ -25,6 +25,7 @@ std::string exact_text(const ExactValue& value) {
 }
 
 std::string code_value(const Format& format, Code code) {
+  if (format.is_integer()) return to_decimal(exact_value(format, code));
   const bool negative_zero = code == format.sign_mask();
   return negative_zero ? "-0" : value_text(exact_value(format, code));
 }
@@ -123,6 +124,37 @@ std::string step_title(const ExplainedStep& step, std::size_t number, std::size_
   return text + "\n";
 }
 
+/// How an operation without fused steps comes from its last sum to its result.
+std::string_view ending_name(const Execution& execution) {
+  if (execution.program.arithmetic == Arithmetic::fma_chain)
+    return "each multiply-add is rounded once";
+  return execution.instruction.modifier == Modifier::satfinite
+             ? "exact, clamped at the end to what s32 has"
+             : "exact, modulo 2^32";
+}
+
+/// The products of f64, integers or bits that are not zero, with the sum so far.
+std::string products_text(const Explanation& whole, const ExplainedOperation& explained) {
+  const Instruction& row = whole.execution.instruction;
+  Table table({"term", "a · b", "exact value", "sum"});
+  std::size_t zeros = 0;
+  for (const ExplainedProduct& product : explained.products) {
+    if (product.value.is_zero()) {
+      ++zeros;
+      continue;
+    }
+    table.add({fmt::format("k={}", product.k),
+               fmt::format("{} · {}", code_value(*row.a, product.a_code),
+                           code_value(*row.b, product.b_code)),
+               exact_text(product.value), exact_text(product.sum)});
+  }
+  std::string text = zeros == explained.products.size() ? "" : table.text(4);
+  if (zeros > 0) text += fmt::format("    ({} zero terms)\n", zeros);
+  return text + fmt::format("    -> .{} {} ({})\n", row.d->name,
+                            code_text(*row.d, explained.traced.result),
+                            ending_name(whole.execution));
+}
+
 /// The format of the slots that an operation other than mma reads.
 const Format& operand_format(Opcode opcode) {
   return opcode == Opcode::hadd || opcode == Opcode::widen ? f16 : f32;
@@ -160,8 +192,9 @@ std::string operation_text(const Explanation& whole, const ExplainedOperation& e
     case Opcode::mma:
       break;
   }
+  const bool has_steps = explained.products.empty();
   return fmt::format("  {}, c = {}\n", whole.operation_name(operation),
-                     code_value(whole.execution.program.step.c, traced.x));
+                     code_value(has_steps ? whole.execution.program.step.c : *row.c, traced.x));
 }
 
 /// How many codes have bits that the format ignores.
@@ -204,13 +237,16 @@ std::string summary(const Explanation& whole) {
   const Format& d = *whole.execution.instruction.d;
   const ExplainedError& error = whole.error;
   const Code rounded = round_to(d, whole.exact);
+  const std::string loop = d.is_integer()
+                               ? ""
+                               : fmt::format("f32 loop on a CPU, c first, without fma: {}\n",
+                                             code_text(f32, whole.f32_loop));
   return fmt::format(
       "\nd      {}\nexact  {} ({})\n       correctly rounded {}\nerror  absolute {:.6g}, relative "
-      "{:.6g}, {:.6g} ulp of .{}, relative to Σ|a||b|+|c| {:.6g}\nf32 loop on a CPU, c first, "
-      "without fma: {}\n",
+      "{:.6g}, {:.6g} ulp of .{}, relative to Σ|a||b|+|c| {:.6g}\n{}",
       code_text(d, whole.result), value_text(whole.exact), to_hexadecimal(whole.exact),
       code_text(d, rounded), error.absolute, error.relative, error.ulp, d.name,
-      error.relative_to_terms, code_text(f32, whole.f32_loop));
+      error.relative_to_terms, loop);
 }
 
 std::string measured_text(const Explanation& whole) {
@@ -228,6 +264,7 @@ std::string explanation_text(const Explanation& whole, std::optional<std::size_t
   std::size_t number = 0;
   for (const ExplainedOperation& operation : whole.operations) {
     text += operation_text(whole, operation);
+    if (!operation.products.empty()) text += products_text(whole, operation);
     for (const ExplainedStep& step : operation.steps) {
       ++number;
       text += step_title(step, number, steps, whole.execution);

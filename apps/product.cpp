@@ -24,9 +24,13 @@ struct Options : OperandOptions {
 /// Multiply-adds between two looks at the clock.
 constexpr std::size_t part_work = 10'000'000;
 
-void check_outputs(const Options& options) {
+void check_outputs(const Options& options, const Instruction& row) {
   check_writable(options.output);
-  if (!options.exact.empty()) check_writable(options.exact);
+  if (options.exact.empty()) return;
+  check_writable(options.exact);
+  if (row.modifier == Modifier::xor_popc)
+    throw UsageError(
+        fmt::format("--exact: {} counts bits that differ, exactly; leave it out", short_name(row)));
 }
 
 /// The exact dot product of the operands' values, rounded once to f64.
@@ -77,7 +81,7 @@ class ExactResult {
 
 void run_dot(const Options& options) {
   const Execution execution = execution_of(options);
-  check_outputs(options);
+  check_outputs(options, execution.instruction);
   const Operands operands = read_operands(options, execution.instruction);
   const auto [rows, k] = rows_shape(options, operands);
   check_chain(execution.instruction, k);
@@ -102,7 +106,7 @@ void run_dot(const Options& options) {
 
 void run_mma(const Options& options) {
   const Execution execution = execution_of(options);
-  check_outputs(options);
+  check_outputs(options, execution.instruction);
   const Operands operands = read_operands(options, execution.instruction);
   const BatchShape shape = batch_shape(options, operands);
   const auto [m, n, k] = shape.product;

@@ -74,6 +74,7 @@ double error_in_ulps(const Pass& pass, const Operand& x, const Operand& y) {
     const auto distance = static_cast<double>(ulp_distance(format, x.code, y.code).value());
     return x.value < y.value ? -distance : distance;
   }
+  if (format.is_integer()) return x.value - y.value;
   const int exponent = std::max(std::ilogb(y.value), format.min_exponent());
   return std::ldexp(x.value - y.value, format.fraction_bits - exponent);
 }

@@ -40,6 +40,7 @@ double error_in_units(const ExactValue& computed, const ExactValue& exact, const
 
 ExactValue ulp(const Format& format, const ExactValue& value) {
   if (!value.is_finite()) return ExactValue::nan();
+  if (format.is_integer()) return ExactValue(1, 0);
   const int exponent = value.is_zero() ? format.min_exponent()
                                        : std::max(value.leading_exponent(), format.min_exponent());
   return ExactValue(1, exponent - format.fraction_bits);
@@ -65,6 +66,10 @@ double error_relative_to_terms(const ExactValue& computed, const ExactValue& exa
 std::optional<std::uint64_t> ulp_distance(const Format& format, Code x, Code y) {
   if (decode(format, x).kind != Kind::finite || decode(format, y).kind != Kind::finite)
     return std::nullopt;
+  if (format.is_integer()) {
+    const ExactValue distance = abs(exact_value(format, x) - exact_value(format, y));
+    return static_cast<std::uint64_t>(distance.significand() << distance.exponent());
+  }
   // Magnitudes of one format are ordered as the numbers that their bits spell.
   const auto rank = [&format](Code code) { return (code & format.nan()) >> format.ignored_bits(); };
   const bool same_sign = ((x ^ y) & format.sign_mask()) == 0;

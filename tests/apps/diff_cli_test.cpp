@@ -129,11 +129,11 @@ TEST_CASE("diff refuses results that cannot be compared") {
   const Program program;
   store_f32(program, "x.npy", {one, two});
   store_f32(program, "wide.npy", {one, two, two, two});
-  program.store("ints.npy", zeros({'i', 4}, {2, 1}));
+  program.store("ints.npy", zeros({'i', 8}, {2, 1}));
   check_refused(program, "diff x.npy wide.npy", "wide.npy: shape (2, 2), but x.npy has (2, 1)");
   check_refused(program, "diff x.npy x.npy --exact wide.npy", "wide.npy: shape (2, 2)");
   check_refused(program, "diff x.npy ints.npy",
-                "ints.npy: dtype '<i4' holds no number format; choose from '<f2' (f16), ");
+                "ints.npy: dtype '<i8' holds no number format; choose from '<f2' (f16), ");
   check_refused(program, "diff x.npy lost.npy", "lost.npy: no such file");
   check_refused(program, "diff x.npy x.npy --exact lost.npy", "lost.npy: no such file");
   for (const char* ulp : {"-1", "nan", "x"})

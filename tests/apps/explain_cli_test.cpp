@@ -318,6 +318,33 @@ TEST_CASE("explain --case explains a recorded element and compares what was meas
   check_refused(program, "explain --arch sm_90 --case '" + dot + "3f800000'", "--arch");
 }
 
+TEST_CASE("explain shows integers, bits and f64 product by product") {
+  const Program program;
+  const auto explained = [&](const std::string& line) {
+    return output_of(program, "explain --case '" + line + "'");
+  };
+  std::string zeros;
+  for (int k = 0; k < 14; ++k) zeros += "00 ";
+  const std::string integers = explained("m8n8k16.satfinite.s32.s8.u8.s32 sm_90 80 02 " + zeros +
+                                         "ff 03 " + zeros + "80000064");
+  CHECK(integers.find("k=0   -128 · 255  -32640       -2147516188\n") != std::string::npos);
+  CHECK(integers.find("k=1   2 · 3       6            -2147516182\n") != std::string::npos);
+  CHECK(integers.find("-> .s32 0x80000000 = -2147483648 (exact, clamped") != std::string::npos);
+  const std::string bits =
+      explained("m8n8k128.s32.b1.b1.s32.xor.popc sm_75 11" + std::string(126, '0') + " 10" +
+                std::string(126, '0') + " ffffffff");
+  CHECK(bits.find("k=1   1 · 0  1            0\n") != std::string::npos);
+  CHECK(bits.find("exact  0 ") != std::string::npos);
+  const std::string one = "3ff0000000000000 ", zero = "0000000000000000 ";
+  const std::string f64 = explained("m8n8k4.rp.f64.f64.f64.f64 sm_80 " + one + zero + zero + zero +
+                                    "3c00000000000000 " + zero + zero + zero + one);
+  CHECK(f64.find("-> .f64 0x3FF0000000000001") != std::string::npos);
+  const json object = json::parse(
+      output_of(program, "explain --json --case 'm8n8k16.s32.s8.u8.s32 sm_90 80 02 " + zeros +
+                             "ff 03 " + zeros + "00000000'"));
+  CHECK(object["operations"][0]["products"][1]["sum"] == "-32634");
+}
+
 TEST_CASE("explain --cuda: FP8 on Hopper is another sequence before CUDA 12.8") {
   const Program program;
   // 2^16 at k = 0 in the first half, 3 · 2^-9 or three quarters of an ulp of it at k = 2 in the

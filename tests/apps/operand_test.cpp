@@ -232,7 +232,7 @@ TEST_CASE("the type of a result gives its format, where one byte may be either F
       result_format({'u', 4}, "e4m3", "x.npy"),
       "x.npy: dtype '<u4' holds no number format; choose from '<f2' (f16), '<u2' (bf16), "
       "'<V2' (bf16), '<f4' (f32), '|u1' (e4m3 or e5m2), '|V1' (e4m3 or e5m2), '|f1' (e5m2), "
-      "'<f8' (f64)",
+      "'<f8' (f64), '|i1' (s8), '<i4' (s32)",
       UsageError);
 }
 
@@ -242,4 +242,25 @@ TEST_CASE("the roundings have names") {
   CHECK(find_rounding("rna") == Rounding::nearest_away);
   CHECK_FALSE(find_rounding("rn"));
   CHECK_FALSE(find_rounding(""));
+}
+
+TEST_CASE("integer formats take integers of any width whose values they have") {
+  for (const NpyType& type : {NpyType{'i', 1}, NpyType{'i', 2}, NpyType{'i', 8}}) {
+    CAPTURE(spelling(type));
+    CHECK(operand(array_of(type, {7, static_cast<Code>(-8), static_cast<Code>(-1)}), s4) ==
+          Codes{7, 8, 15});
+  }
+  CHECK(operand(array_of({'u', 4}, {0, 255}), u8) == Codes{0, 255});
+  CHECK(operand(array_of({'b', 1}, {0, 1}), b1) == Codes{0, 1});
+  CHECK(native_type(s32) == NpyType{'i', 4});
+  CHECK(native_type(u4) == NpyType{'u', 1});
+  CHECK(result_format({'i', 4}, "", "d.npy") == s32);
+  CHECK(operand_error(array_of({'i', 2}, {0, 128}), s8)
+            .find("element 1 (in C order) is 128; s8 has -128 to 127") != std::string::npos);
+  CHECK(operand_error(array_of({'u', 8}, {~Code{0}}), s32).find("s32 has -2147483648 to") !=
+        std::string::npos);
+  CHECK(operand_error(array_of({'i', 1}, {static_cast<Code>(-1)}), b1).find("b1 has 0 to 1") !=
+        std::string::npos);
+  CHECK(operand_error(zeros({'f', 4}, {1}), s8).find("dtype '<f4' is not accepted for s8") !=
+        std::string::npos);
 }

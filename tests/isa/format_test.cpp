@@ -196,3 +196,37 @@ TEST_CASE("an f16 at the lowest exponents: half of the smallest subnormal is a t
   CHECK(from_double(f16, -0x1p-1000, Rounding::toward_positive) == 0x8000);
   CHECK(from_double(f16, -0x1p-1000, Rounding::toward_negative) == 0x8001);
 }
+
+TEST_CASE("integers are two's complement of their width") {
+  const auto value = [](const Format& format, Code code) { return to_double(format, code); };
+  CHECK(value(s8, 0x7F) == 127);
+  CHECK(value(s8, 0x80) == -128);
+  CHECK(value(u8, 0x80) == 128);
+  CHECK(value(s4, 0xF) == -1);
+  CHECK(value(u4, 0xF) == 15);
+  CHECK(value(b1, 1) == 1);
+  CHECK(value(s32, 0x80000000) == -2147483648.0);
+  for (const Format* format : integer_format_table)
+    for (Code code = 0; code < 300; ++code) {
+      CAPTURE(format->name);
+      const Code kept = code & format->code_mask();
+      CHECK(from_double(*format, value(*format, kept)) == kept);
+    }
+}
+
+TEST_CASE("numbers become the nearest integer, and the limits beyond them") {
+  CHECK(from_double(s8, 2.5) == 2);
+  CHECK(from_double(s8, -2.5, Rounding::nearest_away) == 0xFD);
+  CHECK(from_double(s8, -2.5, Rounding::toward_positive) == 0xFE);
+  CHECK(from_double(s8, 127.4) == 0x7F);
+  CHECK(from_double(s8, 128) == 0x7F);
+  CHECK(from_double(s8, -128.4) == 0x80);
+  CHECK(from_double(s8, -1e30) == 0x80);
+  CHECK(from_double(u8, -0.5) == 0);
+  CHECK(from_double(u8, -3) == 0);
+  CHECK(from_double(u8, 255.6) == 0xFF);
+  CHECK(from_double(s32, INFINITY) == 0x7FFFFFFF);
+  CHECK(from_double(s32, -INFINITY) == 0x80000000);
+  CHECK(from_double(s32, NAN) == 0);
+  CHECK(from_double(s32, 1e-320) == 0);
+}

@@ -57,6 +57,56 @@ TEST_CASE("spellings that name no row") {
   }
 }
 
+TEST_CASE("modifiers stand before the types, counts of bits behind them") {
+  CHECK(ptx_name(find_instruction("m8n8k4.rz.f64.f64.f64.f64").value()) ==
+        "mma.sync.aligned.m8n8k4.row.col.rz.f64.f64.f64.f64");
+  CHECK(short_name(find_instruction("m8n8k4.row.col.rn.f64.f64.f64.f64").value()) ==
+        "m8n8k4.f64.f64.f64.f64");
+  CHECK(find_instruction("m16n8k32.satfinite.s32.s8.u8.s32").value().modifier ==
+        Modifier::satfinite);
+  CHECK(ptx_name(find_instruction("m16n8k256.s32.b1.b1.s32.xor.popc").value()) ==
+        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc");
+  for (const std::string_view text :
+       {"m8n8k4.satfinite.f64.f64.f64.f64", "m16n8k32.rz.s32.s8.s8.s32", "m16n8k256.s32.b1.b1.s32",
+        "m16n8k256.xor.popc.s32.b1.b1.s32", "m16n8k256.s32.b1.b1.s32.xor",
+        "m16n8k256.s32.b1.b1.s32.or.popc", "m16n8k32.s32.s8.s4.s32", "m16n8k16.rz.f32.f16.f16.f32",
+        "m8n8k4.f64.f64.f64.f64.rz", "m16n8k32.satfinite.satfinite.s32.s8.s8.s32"}) {
+    CAPTURE(text);
+    CHECK_FALSE(find_instruction(text));
+  }
+}
+
+TEST_CASE("a pattern stands for every choice of its alternatives, the last ones first") {
+  using detail::expand;
+  using detail::spellings;
+  constexpr std::string_view pattern = "m{8,16}.row{,.rz}.f64";
+  CHECK(spellings(pattern) == 4);
+  CHECK(expand(pattern, 0).view() == "m8.row.f64");
+  CHECK(expand(pattern, 1).view() == "m8.row.rz.f64");
+  CHECK(expand(pattern, 3).view() == "m16.row.rz.f64");
+  CHECK(spellings("m8") == 1);
+  CHECK(expand("m8", 0).view() == "m8");
+  CHECK(std::size(instruction_table) == 118);
+}
+
+TEST_CASE("exact instructions may run as several smaller ones") {
+  const auto code = [](const char* name, const char* target) {
+    return machine_code(find_instruction(name).value(), *find_target(target));
+  };
+  using Names = std::vector<std::string>;
+  CHECK(code("m16n8k64.s32.s4.u4.s32", "sm_80") == Names{"IMMA.16864.S4.U4"});
+  CHECK(code("m16n8k64.s32.s4.u4.s32", "sm_90") == Names(2, "IMMA.16832.S8.U8"));
+  CHECK(code("m8n8k32.satfinite.s32.u4.u4.s32", "sm_89") == Names{"IMMA.8832.U4.U4.SAT"});
+  CHECK(code("m8n8k32.satfinite.s32.u4.u4.s32", "sm_100") == Names(2, "IMMA.16816.U8.U8"));
+  CHECK(code("m8n8k16.satfinite.s32.s8.s8.s32", "sm_120") == Names{"IMMA.16816.S8.S8.SAT"});
+  CHECK(code("m16n8k256.s32.b1.b1.s32.xor.popc", "sm_89") == Names{"BMMA.168256.XOR.POPC"});
+  CHECK(code("m16n8k256.s32.b1.b1.s32.xor.popc", "sm_90") == Names(2, "BMMA.168256.AND.POPC"));
+  CHECK(code("m8n8k128.s32.b1.b1.s32.and.popc", "sm_100") == Names(4, "IMMA.16832.U8.U8"));
+  CHECK(code("m8n8k4.rz.f64.f64.f64.f64", "sm_80") == Names{"DMMA.884.RZ"});
+  CHECK(code("m16n8k8.rm.f64.f64.f64.f64", "sm_90") == Names{"DMMA.16x8x8.RM"});
+  CHECK(code("m16n8k16.rp.f64.f64.f64.f64", "sm_103") == Names(8, "DMMA.8x8x4.RP"));
+}
+
 TEST_CASE("names are unique, and each names its own row") {
   std::set<std::string> names;
   for (const Instruction& row : instruction_table) {
