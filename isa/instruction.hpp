@@ -116,6 +116,12 @@ struct Instruction {
 
 namespace detail {
 
+/// A spelling without leading blanks and without what follows it: a pasted instruction's operands.
+constexpr std::string_view first_word(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  return text.substr(0, text.find_first_of(" \t{;\r\n"));
+}
+
 /// Takes what stands before the next dot off the front of a spelling.
 constexpr std::string_view take_token(std::string_view& rest) {
   const std::size_t dot = rest.find('.');
@@ -200,8 +206,7 @@ constexpr Family take_family(std::string_view& rest) {
 /// spells no instruction; whether a row has it is find_instruction()'s answer.
 constexpr std::optional<Instruction> parse_instruction(std::string_view text) {
   Instruction row;
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  text = text.substr(0, text.find_first_of(" \t{;\r\n"));
+  text = detail::first_word(text);
   row.family = detail::take_family(text);
 
   if (!detail::parse_shape(detail::take_token(text), row)) return std::nullopt;
