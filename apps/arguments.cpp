@@ -25,11 +25,11 @@ std::size_t edit_distance(std::string_view x, std::string_view y) {
   return line.back();
 }
 
-/// The short name nearest to a text among the instructions that `eligible` admits.
-template <class Eligible>
-std::string nearest_name(std::string_view text, Eligible eligible) {
+/// The short name nearest to a text among the table's rows that `eligible` admits.
+template <class Table, class Eligible>
+std::string nearest_name(std::string_view text, const Table& table, Eligible eligible) {
   std::string nearest;
-  for (const Instruction& row : instruction_table) {
+  for (const auto& row : table) {
     const std::string name = short_name(row);
     if (eligible(row) &&
         (nearest.empty() || edit_distance(text, name) < edit_distance(text, nearest)))
@@ -46,11 +46,12 @@ std::string_view without_qualifiers(std::string_view text) {
 std::string absent_message(const Instruction& row, const Target& target) {
   const std::string name = short_name(row);
   // The same operands matter more to a user than a similar shape.
-  std::string nearest = nearest_name(name, [&](const Instruction& other) {
+  std::string nearest = nearest_name(name, instruction_table, [&](const Instruction& other) {
     return other.runs_on(target) && other.a == row.a && other.b == row.b && other.d == row.d;
   });
   if (nearest.empty())
-    nearest = nearest_name(name, [&](const Instruction& other) { return other.runs_on(target); });
+    nearest = nearest_name(name, instruction_table,
+                           [&](const Instruction& other) { return other.runs_on(target); });
   // An instruction of a single target is one of its variant with the suffix a.
   const std::string needed = row.first_sm == row.last_sm
                                  ? fmt::format("sm_{}a", row.first_sm)
@@ -87,10 +88,20 @@ const Target& target_argument(std::string_view text) {
 Instruction instruction_argument(std::string_view text) {
   const std::optional<Instruction> row = find_instruction(text);
   if (!row)
-    throw UsageError(fmt::format(
-        "{}: unknown instruction; nearest: {} ('bitmma list' shows all)", text,
-        nearest_name(without_qualifiers(text), [](const Instruction&) { return true; })));
+    throw UsageError(fmt::format("{}: unknown instruction; nearest: {} ('bitmma list' shows all)",
+                                 text,
+                                 nearest_name(without_qualifiers(text), instruction_table,
+                                              [](const Instruction&) { return true; })));
   return *row;
+}
+
+std::optional<DataMovement> data_movement_argument(std::string_view text) {
+  if (const std::optional<DataMovement> row = find_data_movement(text)) return row;
+  const auto begins_text = [&](std::string_view name) { return text.starts_with(name); };
+  if (std::ranges::none_of(movement_names, begins_text)) return std::nullopt;
+  throw UsageError(fmt::format(
+      "{}: unknown instruction; nearest: {}", text,
+      nearest_name(text, data_movement_table, [](const DataMovement&) { return true; })));
 }
 
 int cuda_argument(std::string_view text) {

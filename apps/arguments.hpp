@@ -2,11 +2,13 @@
 /// line that says what is wrong and which choices there are.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "bitmma/apps/usage_error.hpp"
 #include "bitmma/emulator/instruction.hpp"
+#include "bitmma/isa/data_movement.hpp"
 #include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/target.hpp"
 
@@ -15,6 +17,9 @@ namespace bitmma {
 const Target& target_argument(std::string_view text);
 
 Instruction instruction_argument(std::string_view text);
+
+/// The ldmatrix, stmatrix or movmatrix that the text spells; empty if it begins with none of them.
+std::optional<DataMovement> data_movement_argument(std::string_view text);
 
 /// A toolkit's version: 1206 for "12.6". An empty text is the newest.
 int cuda_argument(std::string_view text);

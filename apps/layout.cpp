@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bitmma/apps/arguments.hpp"
 #include "bitmma/apps/commands.hpp"
+#include "bitmma/apps/lane_address.hpp"
 #include "bitmma/apps/table.hpp"
 
 namespace bitmma {
@@ -17,6 +19,7 @@ struct Options {
   std::string operand;
   int lane = -1;
   std::vector<int> element;
+  AddressOptions addresses;
   bool json = false;
 };
 
@@ -26,17 +29,21 @@ struct Place {
   Coordinates cell;
 };
 
+/// A fragment to show.
 struct Request {
-  Instruction row;
-  Operand operand;
+  std::string name;
+  std::string title;
   Layout layout;
-  int packed;  ///< elements a register
+  int packed;                   ///< elements a register
+  std::string_view block_name;  ///< what the layout's blocks are
+  std::optional<DataMovement> movement;
 };
 
-Request request(const Options& options) {
+Request operand_request(const Options& options) {
   constexpr std::string_view names = "ABCD";
   constexpr Operand operands[] = {Operand::a, Operand::b, Operand::c, Operand::d};
   const Instruction row = instruction_argument(options.instr);
+  if (options.operand.empty()) throw UsageError("--operand is required: choose A, B, C or D");
   const Operand operand = operands[names.find(options.operand)];
   if (row.n == 0)
     throw UsageError(
@@ -45,7 +52,40 @@ Request request(const Options& options) {
     throw UsageError(fmt::format(
         "{}: B of wgmma is read from shared memory and has no fragment; choose A, C or D",
         options.instr));
-  return {row, operand, fragment_layout(row, operand), 32 / row.format(operand).storage_bits};
+  const Layout layout = fragment_layout(row, operand);
+  const std::string title =
+      fmt::format("{}, operand {}: {} × {} .{}, {} lanes, {} registers a lane", short_name(row),
+                  options.operand, layout.extent(Axis::row), layout.extent(Axis::column),
+                  row.format(operand).name, layout.lanes(), fragment_registers(row, operand));
+  return {short_name(row), title, layout, 32 / row.format(operand).storage_bits, "quad pair", {}};
+}
+
+Request movement_request(const Options& options, const DataMovement& row) {
+  if (!options.operand.empty())
+    throw UsageError(
+        fmt::format("{}: has no operands A, B, C, D; leave out --operand", options.instr));
+  const std::string title = fmt::format(
+      "{}: {} {} × {} .{}, {} lanes, {} registers a lane; evidence: {}", short_name(row),
+      row.count == 1 ? "a matrix" : fmt::format("{} matrices", row.count), row.rows, row.columns,
+      row.element.name, warp_lanes, fragment_registers(row), label_name(evidence_label(row)));
+  return {short_name(row), title, fragment_layout(row), 32 / row.element.register_bits,
+          "matrix",        row};
+}
+
+Request request(const Options& options) {
+  if (const std::optional<DataMovement> row = data_movement_argument(options.instr))
+    return movement_request(options, *row);
+  return operand_request(options);
+}
+
+/// True for ldmatrix and stmatrix.
+bool has_addresses(const Request& request) {
+  return request.movement && request.movement->kind != MovementKind::move;
+}
+
+/// True where a lane's registers hold elements of several matrices.
+bool has_matrices(const Request& request) {
+  return request.movement && request.movement->count > 1;
 }
 
 void check_lane(const Options& options, const Layout& layout) {
@@ -78,64 +118,109 @@ std::vector<Place> places(const Options& options, const Layout& layout) {
   return found;
 }
 
-void print_json(const Options& options, const Request& request) {
-  nlohmann::ordered_json elements = nlohmann::ordered_json::array();
+std::string bit_range(int low, int bits) { return fmt::format("{}..{}", low + bits - 1, low); }
+
+/// The addresses of the lanes that the options ask about; none where the instruction takes none.
+std::vector<LaneAddress> shown_addresses(const Options& options, const Request& request) {
+  if (!has_addresses(request)) {
+    if (!any_given(options.addresses)) return {};
+    throw UsageError(
+        fmt::format("{}: --arch, --addresses, --stride, --base and --size are for ldmatrix and "
+                    "stmatrix alone",
+                    options.instr));
+  }
+  std::vector<LaneAddress> lanes = lane_addresses(*request.movement, options.addresses);
+  std::set<int> wanted;
   for (const Place& place : places(options, request.layout))
-    elements.push_back({{"lane", place.at.lane},
-                        {"index", place.at.index},
-                        {"row", place.cell.row},
-                        {"col", place.cell.column},
-                        {"block", place.cell.block}});
-  const nlohmann::ordered_json document{{"instr", short_name(request.row)},
-                                        {"operand", options.operand},
-                                        {"rows", request.layout.extent(Axis::row)},
-                                        {"cols", request.layout.extent(Axis::column)},
-                                        {"elements", elements}};
+    wanted.insert(options.element.empty() ? place.at.lane
+                                          : memory_place(*request.movement, place.cell).lane);
+  std::erase_if(lanes, [&](const LaneAddress& lane) { return !wanted.contains(lane.lane); });
+  return lanes;
+}
+
+void print_json(const Options& options, const Request& request,
+                const std::vector<LaneAddress>& addresses) {
+  nlohmann::ordered_json elements = nlohmann::ordered_json::array();
+  for (const Place& place : places(options, request.layout)) {
+    nlohmann::ordered_json element{{"lane", place.at.lane},
+                                   {"index", place.at.index},
+                                   {"row", place.cell.row},
+                                   {"col", place.cell.column},
+                                   {"block", place.cell.block}};
+    if (has_addresses(request)) {
+      const MemoryPlace from = memory_place(*request.movement, place.cell);
+      element["address_lane"] = from.lane;
+      element["address_bit"] = from.bit;
+    }
+    elements.push_back(std::move(element));
+  }
+  nlohmann::ordered_json document{{"instr", request.name}};
+  if (!request.movement) document["operand"] = options.operand;
+  document["rows"] = request.layout.extent(Axis::row);
+  document["cols"] = request.layout.extent(Axis::column);
+  document["elements"] = std::move(elements);
+  if (has_addresses(request)) document["addresses"] = address_json(addresses);
   fmt::print("{}\n", document.dump(2));
 }
 
-/// One line an element: where it stands in the fragment, and where in the tile.
+/// One line an element: where it stands in the fragment, in the tile, and in shared memory.
 void print_places(const Options& options, const Request& request) {
   const int bits = 32 / request.packed;
-  const bool quad_pairs = request.layout.extent(Axis::block) > 1;
+  const bool blocks = request.layout.extent(Axis::block) > 1;
   std::vector<std::string> head{"lane", "index", "register", "bits", "row", "column"};
-  if (quad_pairs) head.emplace_back("quad pair");
+  if (blocks) head.emplace_back(request.block_name);
+  if (has_addresses(request)) head.insert(head.end(), {"address of lane", "bits from there"});
   Table table(head);
   for (const Place& place : places(options, request.layout)) {
     const int low = place.at.index % request.packed * bits;
     std::vector<std::string> cells{fmt::format("{}", place.at.lane),
                                    fmt::format("{}", place.at.index),
                                    fmt::format("{}", place.at.index / request.packed),
-                                   fmt::format("{}..{}", low + bits - 1, low),
+                                   bit_range(low, bits),
                                    fmt::format("{}", place.cell.row),
                                    fmt::format("{}", place.cell.column)};
-    if (quad_pairs) cells.push_back(fmt::format("{}", place.cell.block));
+    if (blocks) cells.push_back(fmt::format("{}", place.cell.block));
+    if (has_addresses(request)) {
+      const MemoryPlace from = memory_place(*request.movement, place.cell);
+      cells.push_back(fmt::format("{}", from.lane));
+      cells.push_back(bit_range(from.bit, request.movement->element.memory_bits));
+    }
     table.add(cells);
   }
   fmt::print("{}", table.text());
 }
 
+/// Which row of shared memory each lane's address begins.
+void print_addresses(const Request& request, const std::vector<LaneAddress>& addresses) {
+  fmt::print("addresses: the row of {} bytes that each lane's begins{}\n{}\n", matrix_row_bytes,
+             request.movement->transposed ? ", a column in the registers" : "",
+             address_table(addresses).text());
+}
+
 /// Cells a line of output holds, so that tables stay readable in a terminal.
 constexpr int cells_a_line = 8;
 
+std::string cell_text(const Request& request, const Coordinates& cell) {
+  const std::string text = fmt::format("({},{})", cell.row, cell.column);
+  return has_matrices(request) ? fmt::format("{}:{}", cell.block, text) : text;
+}
+
 void print_by_lane(const Request& request) {
   const Layout& layout = request.layout;
-  fmt::print("by lane: (row,column) of each element\n");
+  const bool quad_pairs = layout.extent(Axis::block) > 1 && !request.movement;
+  fmt::print("by lane: {}(row,column) of each element\n", has_matrices(request) ? "matrix:" : "");
   for (int first = 0; first < layout.elements(); first += cells_a_line) {
     const int last = std::min(first + cells_a_line, layout.elements());
     std::vector<std::string> head{"lane"};
-    if (layout.extent(Axis::block) > 1) head.emplace_back("quad pair");
+    if (quad_pairs) head.emplace_back(request.block_name);
     for (int index = first; index < last; ++index)
       head.push_back(fmt::format("{}[{}]", index / request.packed, index % request.packed));
     Table table(head);
     for (int lane = 0; lane < layout.lanes(); ++lane) {
       std::vector<std::string> cells{fmt::format("{}", lane)};
-      if (layout.extent(Axis::block) > 1)
-        cells.push_back(fmt::format("{}", coordinates(layout, lane, 0).block));
-      for (int index = first; index < last; ++index) {
-        const Coordinates cell = coordinates(layout, lane, index);
-        cells.push_back(fmt::format("({},{})", cell.row, cell.column));
-      }
+      if (quad_pairs) cells.push_back(fmt::format("{}", coordinates(layout, lane, 0).block));
+      for (int index = first; index < last; ++index)
+        cells.push_back(cell_text(request, coordinates(layout, lane, index)));
       table.add(cells);
     }
     fmt::print("{}\n", table.text());
@@ -149,7 +234,7 @@ void print_by_cell(const Request& request) {
   for (int block = 0; block < layout.extent(Axis::block); ++block)
     for (int first = 0; first < columns; first += cells_a_line) {
       const std::string where =
-          layout.extent(Axis::block) > 1 ? fmt::format(", quad pair {}", block) : "";
+          layout.extent(Axis::block) > 1 ? fmt::format(", {} {}", request.block_name, block) : "";
       fmt::print("by element: lane:index of each cell{}\n", where);
       const int last = std::min(first + cells_a_line, columns);
       std::vector<std::string> head{"row"};
@@ -171,11 +256,10 @@ void run(const Options& options) {
   const Request asked = request(options);
   check_lane(options, asked.layout);
   check_element(options, asked.layout);
-  if (options.json) return print_json(options, asked);
-  fmt::print("{}, operand {}: {} × {} .{}, {} lanes, {} registers a lane\n\n",
-             short_name(asked.row), options.operand, asked.layout.extent(Axis::row),
-             asked.layout.extent(Axis::column), asked.row.format(asked.operand).name,
-             asked.layout.lanes(), fragment_registers(asked.row, asked.operand));
+  const std::vector<LaneAddress> addresses = shown_addresses(options, asked);
+  if (options.json) return print_json(options, asked, addresses);
+  fmt::print("{}\n\n", asked.title);
+  if (has_addresses(asked)) print_addresses(asked, addresses);
   if (options.lane >= 0 || !options.element.empty()) return print_places(options, asked);
   print_by_lane(asked);
   print_by_cell(asked);
@@ -189,17 +273,18 @@ void add_layout(CLI::App& app) {
       app.add_subcommand("layout",
                          "Which lane and register hold each element of a fragment, and back\n"
                          "example: bitmma layout m16n8k16.f32.f16.f16.f32 --operand A --lane 5\n"
-                         "example: bitmma layout m8n8k4.f32.f16.f16.f32 --operand D --element 3,2");
+                         "example: bitmma layout m8n8k4.f32.f16.f16.f32 --operand D --element 3,2\n"
+                         "example: bitmma layout ldmatrix.m8n8.x4.b16 --stride 32 --size 1024");
   command->add_option("instr", options->instr, "instruction, in PTX's or the short spelling")
       ->required();
-  command->add_option("--operand", options->operand, "A, B, C or D")
-      ->required()
+  command->add_option("--operand", options->operand, "A, B, C or D, for mma and wgmma")
       ->transform(CLI::IsMember({"A", "B", "C", "D"}, CLI::ignore_case));
   command->add_option("--lane", options->lane, "only this lane")->check(whole_number_error);
   command->add_option("--element", options->element, "only this element: ROW,COLUMN of its tile")
       ->delimiter(',')
       ->check(whole_number_error)
       ->expected(2);
+  add_address_options(*command, options->addresses);
   command->add_flag("--json", options->json, "an object with an array of elements");
   command->callback([options] { run(*options); });
 }

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "bitmma/isa/data_movement.hpp"
 #include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
@@ -34,7 +36,7 @@ void check_bijection(const json& document, int rows, int columns, int blocks, in
   std::set<std::tuple<int, int, int>> seen_cells;
   std::set<std::pair<int, int>> seen_places;
   for (const json& element : document["elements"]) {
-    REQUIRE(element.size() == 5);
+    REQUIRE(element.size() == (document.contains("addresses") ? 7 : 5));
     const int row = element["row"], column = element["col"], block = element["block"];
     const int lane = element["lane"], index = element["index"];
     REQUIRE((0 <= row && row < rows && 0 <= column && column < columns));
@@ -132,4 +134,127 @@ TEST_CASE("layout refuses what is no fragment, lane or element") {
   check_refused(program, a + "--element 0,16", "--element 0,16: choose");
   for (const char* element : {"1", "1,2,3", "a,b", "1,", ",", "-1,2", "1.5,2"})
     check_refused(program, a + "--element " + element, "--element");
+}
+
+TEST_CASE(
+    "layout of a data movement: lane to row address, lane and register to element, and back") {
+  const Program program;
+  for (const DataMovement& row : data_movement_table) {
+    CAPTURE(short_name(row));
+    const json document = layout(program, ptx_name(row));
+    CHECK(document["instr"] == short_name(row));
+    CHECK_FALSE(document.contains("operand"));
+    check_bijection(document, row.rows, row.columns, row.count, 32);
+    if (row.kind == MovementKind::move) {
+      CHECK_FALSE(document.contains("addresses"));
+      continue;
+    }
+    REQUIRE(document["addresses"].size() == 32);
+    for (const json& element : document["elements"]) {
+      const json& from = document["addresses"][element["address_lane"].get<std::size_t>()];
+      CHECK(from["matrix"] == element["block"]);
+      CHECK(from["row"] == element[row.transposed ? "col" : "row"]);
+      CHECK(element["address_bit"] ==
+            element[row.transposed ? "row" : "col"].get<int>() * row.element.memory_bits);
+    }
+  }
+}
+
+TEST_CASE("layout of ldmatrix as text: addresses, matrices and elements") {
+  const Program program;
+  CHECK(output_of(program, "layout ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 --element 1,3") ==
+        "ldmatrix.m8n8.x4.trans.b16: 4 matrices 8 × 8 .b16, 32 lanes, 4 registers a lane; "
+        "evidence: published\n\n"
+        "addresses: the row of 16 bytes that each lane's begins, a column in the registers\n"
+        "lane  matrix  row\n"
+        "----  ------  ---\n"
+        "3     0       3\n"
+        "11    1       3\n"
+        "19    2       3\n"
+        "27    3       3\n\n"
+        "lane  index  register  bits    row  column  matrix  address of lane  bits from there\n"
+        "----  -----  --------  ------  ---  ------  ------  ---------------  ---------------\n"
+        "5     1      0         31..16  1    3       0       3                31..16\n"
+        "5     3      1         31..16  1    3       1       11               31..16\n"
+        "5     5      2         31..16  1    3       2       19               31..16\n"
+        "5     7      3         31..16  1    3       3       27               31..16\n");
+  const std::string tables = output_of(program, "layout ldmatrix.m16n16.x1.trans.b8");
+  CHECK(tables.find("a matrix 16 × 16 .b8") != std::string::npos);
+  CHECK(tables.find("evidence: unverified") != std::string::npos);
+  CHECK(tables.find("\n15    0       15\n16            ignored\n") != std::string::npos);
+  CHECK(tables.find("\n5     (1,4)   (1,5)   (1,6)   (1,7)   (9,4) ") != std::string::npos);
+  CHECK(output_of(program, "layout ldmatrix.m8n8.x2.b16")
+            .find("\n5     0:(1,2)  0:(1,3)  1:(1,2) ") != std::string::npos);
+  const std::string turing = output_of(program, "layout ldmatrix.m8n8.x1.b16 --arch sm_75");
+  CHECK(turing.find("\n8             unused, but must be valid\n") != std::string::npos);
+  CHECK(
+      output_of(program, "layout '  stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r0], {%r1};'")
+          .find("stmatrix.m16n8.x1.trans.b8: a matrix 16 × 8") == 0);
+  CHECK(output_of(program, "layout movmatrix.m8n8.trans.b16").find("address") == std::string::npos);
+}
+
+TEST_CASE("layout names the lanes whose addresses leave the tile or are misaligned") {
+  // A 16 × 16 f16 tile at 0x1000, rows of 32 bytes.
+  const Program program;
+  const std::string tile = " --base 0x1000 --size 512";
+  std::string right, in_elements;
+  for (int lane = 0; lane < 32; ++lane) {
+    right.append(std::to_string(0x1000 + lane % 16 * 32 + lane / 16 * 16)).append(" ");
+    in_elements.append(std::to_string(0x1000 + lane % 16 * 16 + lane / 16 * 8)).append("\n");
+  }
+  program.store_text("right.txt", right);
+  program.store_text("in_elements.txt", in_elements);
+  const auto faults = [&](const std::string& addresses) {
+    const json document = layout(program, "ldmatrix.m8n8.x4.b16 " + addresses + tile);
+    std::map<std::string, std::vector<int>> lanes;
+    for (const json& lane : document["addresses"])
+      if (!lane["fault"].is_null()) lanes[lane["fault"]["rule"]].push_back(lane["lane"]);
+    return lanes;
+  };
+  CHECK(faults("--addresses right.txt").empty());
+  const std::vector<int> upper{16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+  CHECK(faults("--addresses in_elements.txt") ==
+        std::map<std::string, std::vector<int>>{{"alignment", upper}});
+  CHECK(faults("--stride 32") == std::map<std::string, std::vector<int>>{{"range", upper}});
+
+  CHECK(output_of(program, "layout ldmatrix.m8n8.x4.b16 --lane 17 --stride 32" + tile)
+            .find("\n17    2       1    0x1220   lane 17: address 0x1220 begins 16 bytes "
+                  "that are not all inside the memory: choose 0x1000 to 0x11f0\n") !=
+        std::string::npos);
+  const json overlap = layout(program, "stmatrix.m8n8.x1.b16 --stride 0" + tile);
+  CHECK(overlap["addresses"][0]["fault"].is_null());
+  CHECK(overlap["addresses"][1]["fault"]["rule"] == "overlap");
+  CHECK(overlap["addresses"][1]["address"] == 0x1000);
+  CHECK(overlap["addresses"][8]["fault"].is_null());
+}
+
+TEST_CASE("layout refuses addresses and options that do not fit a data movement") {
+  const Program program;
+  const std::string load = "layout ldmatrix.m8n8.x4.b16 ";
+  program.store_text("few.txt", "0 16 0x20\n");
+  program.store_text("word.txt", "0 16 0x2g\n");
+  check_refused(program, "layout ldmatrix.m8n8.x3.b16",
+                "ldmatrix.m8n8.x3.b16: unknown instruction; nearest: ldmatrix.m8n8.x1.b16");
+  check_refused(program, load + "--operand A", "leave out --operand");
+  check_refused(program, load + "--lane 32", "--lane 32: choose 0 to 31");
+  check_refused(program, load + "--element 8,0", "choose a row from 0 to 7");
+  check_refused(program, load + "--stride 16", "--size is required");
+  check_refused(program, load + "--size 16", "--addresses or --stride");
+  check_refused(program, load + "--base 16", "--addresses or --stride");
+  check_refused(program, load + "--stride 0x100000000 --size 16", "no number of 32 bits");
+  check_refused(program, load + "--stride -1 --size 16", "no number of 32 bits");
+  check_refused(program, load + "--stride 1k --size 16", "no number of 32 bits");
+  check_refused(program, load + "--stride 0x10000000 --size 16", "lane 16's address exceeds");
+  check_refused(program, load + "--stride 16 --addresses few.txt --size 16", "excludes");
+  check_refused(program, load + "--addresses few.txt --size 16",
+                "few.txt: 3 addresses; write one for each of 32 lanes");
+  check_refused(program, load + "--addresses word.txt --size 16",
+                "word.txt: 0x2g is no number of 32 bits");
+  check_refused(program, load + "--addresses absent.txt --size 16", "absent.txt: no such file");
+  check_refused(program, load + "--arch sm_70", "--arch sm_70: ldmatrix.m8n8.x4.b16 needs sm_75");
+  check_refused(program, load + "--arch sm_91", "--arch sm_91: unknown target; choose from sm_70");
+  check_refused(program, "layout movmatrix.m8n8.trans.b16 --stride 16 --size 16",
+                "are for ldmatrix and stmatrix alone");
+  check_refused(program, "layout " + m16n8k16 + " --operand A --size 16",
+                "are for ldmatrix and stmatrix alone");
 }
