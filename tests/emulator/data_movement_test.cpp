@@ -322,6 +322,17 @@ TEST_CASE("an address at fault is named with its lane, the rule and what would b
         std::string::npos);
 }
 
+TEST_CASE("a range of addresses contains what begins and ends in it, and does not wrap") {
+  constexpr AddressRange range{0x1000, 0x20};
+  static_assert(range.contains(0x1000, 0x20));
+  static_assert(range.contains(0x1010, 16));
+  CHECK_FALSE(range.contains(0x1011, 16));
+  CHECK_FALSE(range.contains(0xFFF, 1));
+  CHECK_FALSE(range.contains(0x1020, 1));
+  CHECK_FALSE(AddressRange{0x1000, std::uint64_t{1} << 33}.contains(0xFFF, 1));
+  CHECK(AddressRange{0xFFFFFFF0, 16}.contains(0xFFFFFFF0, 16));
+}
+
 TEST_CASE("a memory that begins between two rows, or is too small for one") {
   const DataMovement row = form("ldmatrix.m8n8.x1.b16");
   LaneAddresses addresses{};
@@ -331,6 +342,7 @@ TEST_CASE("a memory that begins between two rows, or is too small for one") {
     return faults.empty() ? "no fault" : faults.front().message;
   };
   CHECK(message({0x1008, 40}).find("choose 0x1010 to 0x1020") != std::string::npos);
+  CHECK(message({0x1008, 24}).find("choose 0x1010 to 0x1010") != std::string::npos);
   CHECK(message({0x1008, 23}).find("holds no row of 16 bytes") != std::string::npos);
   CHECK(message({0x1008, 0}).find("holds no row of 16 bytes") != std::string::npos);
   CHECK(message({0xFF8, 23}).find("holds no row of 16 bytes") != std::string::npos);
