@@ -34,7 +34,7 @@ struct Request {
   std::string name;
   std::string title;
   Layout layout;
-  int packed;                   ///< elements a register
+  int bits;                     ///< of an element in registers
   std::string_view block_name;  ///< what the layout's blocks are
   std::optional<DataMovement> movement;
 };
@@ -57,7 +57,7 @@ Request operand_request(const Options& options) {
       fmt::format("{}, operand {}: {} × {} .{}, {} lanes, {} registers a lane", short_name(row),
                   options.operand, layout.extent(Axis::row), layout.extent(Axis::column),
                   row.format(operand).name, layout.lanes(), fragment_registers(row, operand));
-  return {short_name(row), title, layout, 32 / row.format(operand).storage_bits, "quad pair", {}};
+  return {short_name(row), title, layout, row.format(operand).storage_bits, "quad pair", {}};
 }
 
 Request movement_request(const Options& options, const DataMovement& row) {
@@ -68,8 +68,7 @@ Request movement_request(const Options& options, const DataMovement& row) {
       "{}: {} {} × {} .{}, {} lanes, {} registers a lane; evidence: {}", short_name(row),
       row.count == 1 ? "a matrix" : fmt::format("{} matrices", row.count), row.rows, row.columns,
       row.element.name, warp_lanes, fragment_registers(row), label_name(evidence_label(row)));
-  return {short_name(row), title, fragment_layout(row), 32 / row.element.register_bits,
-          "matrix",        row};
+  return {short_name(row), title, fragment_layout(row), row.element.register_bits, "matrix", row};
 }
 
 Request request(const Options& options) {
@@ -120,6 +119,12 @@ std::vector<Place> places(const Options& options, const Layout& layout) {
 
 std::string bit_range(int low, int bits) { return fmt::format("{}..{}", low + bits - 1, low); }
 
+/// The register that holds an element, or both of a wide one's.
+std::string register_text(const Request& request, int index) {
+  const int first = index * request.bits / 32;
+  return request.bits <= 32 ? fmt::format("{}", first) : fmt::format("{}..{}", first, first + 1);
+}
+
 /// The addresses of the lanes that the options ask about; none where the instruction takes none.
 std::vector<LaneAddress> shown_addresses(const Options& options, const Request& request) {
   if (!has_addresses(request)) {
@@ -165,18 +170,16 @@ void print_json(const Options& options, const Request& request,
 
 /// One line an element: where it stands in the fragment, in the tile, and in shared memory.
 void print_places(const Options& options, const Request& request) {
-  const int bits = 32 / request.packed;
   const bool blocks = request.layout.extent(Axis::block) > 1;
   std::vector<std::string> head{"lane", "index", "register", "bits", "row", "column"};
   if (blocks) head.emplace_back(request.block_name);
   if (has_addresses(request)) head.insert(head.end(), {"address of lane", "bits from there"});
   Table table(head);
   for (const Place& place : places(options, request.layout)) {
-    const int low = place.at.index % request.packed * bits;
     std::vector<std::string> cells{fmt::format("{}", place.at.lane),
                                    fmt::format("{}", place.at.index),
-                                   fmt::format("{}", place.at.index / request.packed),
-                                   bit_range(low, bits),
+                                   register_text(request, place.at.index),
+                                   bit_range(place.at.index * request.bits % 32, request.bits),
                                    fmt::format("{}", place.cell.row),
                                    fmt::format("{}", place.cell.column)};
     if (blocks) cells.push_back(fmt::format("{}", place.cell.block));
@@ -214,7 +217,8 @@ void print_by_lane(const Request& request) {
     std::vector<std::string> head{"lane"};
     if (quad_pairs) head.emplace_back(request.block_name);
     for (int index = first; index < last; ++index)
-      head.push_back(fmt::format("{}[{}]", index / request.packed, index % request.packed));
+      head.push_back(fmt::format("{}[{}]", register_text(request, index),
+                                 index * request.bits % 32 / request.bits));
     Table table(head);
     for (int lane = 0; lane < layout.lanes(); ++lane) {
       std::vector<std::string> cells{fmt::format("{}", lane)};

@@ -116,6 +116,16 @@ TEST_CASE("layout as text names lane, register, bits, row and column") {
         std::string::npos);
 }
 
+TEST_CASE("layout names both registers of an f64") {
+  const Program program;
+  const std::string text =
+      output_of(program, "layout m16n8k8.f64.f64.f64.f64 --operand D --lane 5");
+  CHECK(text.find("5     0      0..1      63..0  1    2") != std::string::npos);
+  CHECK(text.find("5     3      6..7      63..0  9    3") != std::string::npos);
+  CHECK(output_of(program, "layout m16n8k8.f64.f64.f64.f64 --operand D")
+            .find("lane  0..1[0]  2..3[0]  4..5[0]  6..7[0]") != std::string::npos);
+}
+
 TEST_CASE("layout refuses what is no fragment, lane or element") {
   const Program program;
   const std::string a = "layout " + m16n8k16 + " --operand A ";
