@@ -472,17 +472,23 @@ consteval bool every_fragment_is_bijective() {
 
 inline constexpr Layout acc_layout = accumulator_fragment(16, 8);
 
+// Device code cannot name a constant outside of functions but as a constant expression.
 BITMMA_HD constexpr Coordinates acc_coords(int lane, int j) {
-  return coordinates(acc_layout, lane, j);
+  constexpr Layout layout = acc_layout;
+  return coordinates(layout, lane, j);
 }
-BITMMA_HD constexpr int acc_offset(int lane, int j) { return fragment_offset(acc_layout, lane, j); }
+BITMMA_HD constexpr int acc_offset(int lane, int j) {
+  constexpr Layout layout = acc_layout;
+  return fragment_offset(layout, lane, j);
+}
 constexpr std::optional<std::uint64_t> acc_matrix_offset(int lane, int j, std::uint64_t tile_row,
                                                          std::uint64_t tile_column,
                                                          std::uint64_t row_stride) {
   return fragment_matrix_offset(acc_layout, lane, j, tile_row, tile_column, row_stride);
 }
 BITMMA_HD constexpr FragmentPosition acc_decode(int offset) {
-  return fragment_decode(acc_layout, offset);
+  constexpr Layout layout = acc_layout;
+  return fragment_decode(layout, offset);
 }
 
 }  // namespace bitmma
