@@ -15,7 +15,10 @@
 
 namespace bitmma {
 
-enum class Axis : std::uint8_t { row, column, block };
+/// `copy` numbers the places of one element, where WMMA holds it in several.
+enum class Axis : std::uint8_t { row, column, block, copy };
+
+inline constexpr Axis all_axes[] = {Axis::row, Axis::column, Axis::block, Axis::copy};
 
 struct Digit {
   int radix;
@@ -23,13 +26,30 @@ struct Digit {
   int weight;
 };
 
-/// Row and column inside the tile, and which tile: the quad pair of m8n8k4, else 0.
+/// Row and column inside the tile; which tile: the quad pair of m8n8k4, else 0; and which of the
+/// cell's copies.
 struct Coordinates {
   int row;
   int column;
   int block;
+  int copy = 0;
   friend constexpr bool operator==(const Coordinates&, const Coordinates&) = default;
 };
+
+/// The coordinate of an axis.
+BITMMA_HD constexpr int Coordinates::*coordinate_of(Axis axis) {
+  switch (axis) {
+    case Axis::row:
+      return &Coordinates::row;
+    case Axis::column:
+      return &Coordinates::column;
+    case Axis::block:
+      return &Coordinates::block;
+    case Axis::copy:
+      break;
+  }
+  return &Coordinates::copy;
+}
 
 /// Lane number and element index within that lane's fragment.
 struct FragmentPosition {
@@ -51,6 +71,12 @@ struct Layout {
     for (const Digit& digit : index) append(digit);
   }
 
+  /// Adds a digit above the others, to the lane's where lane_digits is set after it. Digits of
+  /// radix 1 carry nothing and are dropped, so that one rule serves every shape.
+  constexpr void append(const Digit& digit) {
+    if (digit.radix != 1) digits[digit_count++] = digit;
+  }
+
   BITMMA_HD constexpr int lanes() const { return product(0, lane_digits); }
   /// Elements that each lane holds.
   BITMMA_HD constexpr int elements() const { return product(lane_digits, digit_count); }
@@ -63,10 +89,6 @@ struct Layout {
   }
 
  private:
-  /// Digits of radix 1 carry nothing and are dropped, so that one rule serves every shape.
-  constexpr void append(const Digit& digit) {
-    if (digit.radix != 1) digits[digit_count++] = digit;
-  }
   BITMMA_HD constexpr int product(int first, int last) const {
     int value = 1;
     for (int i = first; i < last; ++i) value *= digits[i].radix;
@@ -77,16 +99,13 @@ struct Layout {
 /// The cell that element `index` of `lane` stands for. Total: the numbers wrap at lanes() and
 /// elements().
 BITMMA_HD constexpr Coordinates coordinates(const Layout& layout, int lane, int index) {
-  Coordinates cell{0, 0, 0};
+  Coordinates cell{0, 0, 0, 0};
   int rest = lane;
   for (int i = 0; i < layout.digit_count; ++i) {
     if (i == layout.lane_digits) rest = index;
     const Digit& digit = layout.digits[i];
-    const int step = rest % digit.radix * digit.weight;
+    cell.*coordinate_of(digit.axis) += rest % digit.radix * digit.weight;
     rest /= digit.radix;
-    (digit.axis == Axis::row      ? cell.row
-     : digit.axis == Axis::column ? cell.column
-                                  : cell.block) += step;
   }
   return cell;
 }
@@ -98,20 +117,18 @@ BITMMA_HD constexpr FragmentPosition position(const Layout& layout, const Coordi
   for (int i = 0; i < layout.digit_count; ++i) {
     if (i == layout.lane_digits) place = 1;
     const Digit& digit = layout.digits[i];
-    const int coordinate = digit.axis == Axis::row      ? cell.row
-                           : digit.axis == Axis::column ? cell.column
-                                                        : cell.block;
     (i < layout.lane_digits ? at.lane : at.index) +=
-        coordinate / digit.weight % digit.radix * place;
+        cell.*coordinate_of(digit.axis) / digit.weight % digit.radix * place;
     place *= digit.radix;
   }
   return at;
 }
 
-/// True if the weights on every axis run 1, r0, r0·r1, …: then each cell has exactly one lane and
-/// element, and each lane and element has a cell.
+/// True if the weights on every axis run 1, r0, r0·r1, …: then each copy of each cell has exactly
+/// one lane and element, and each lane and element has a cell. A cell is held extent(Axis::copy)
+/// times.
 constexpr bool is_bijective(const Layout& layout) {
-  for (const Axis axis : {Axis::row, Axis::column, Axis::block}) {
+  for (const Axis axis : all_axes) {
     int covered = 1;
     for (bool found = true; found;) {
       found = false;
@@ -125,6 +142,15 @@ constexpr bool is_bijective(const Layout& layout) {
     if (covered != layout.extent(axis)) return false;
   }
   return true;
+}
+
+/// The layout of the transposed tile.
+constexpr Layout transposed(Layout layout) {
+  for (Digit& digit : layout.digits) {
+    if (digit.axis == Axis::row || digit.axis == Axis::column)
+      digit.axis = digit.axis == Axis::row ? Axis::column : Axis::row;
+  }
+  return layout;
 }
 
 /// The offset of a cell in its tile stored row after row, blocks one after another.
