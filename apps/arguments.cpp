@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <vector>
 
@@ -61,6 +62,16 @@ std::string absent_message(const Instruction& row, const Target& target) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  if (is_hex) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value, is_hex ? 16 : 10);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
 
 std::string whole_number_error(const std::string& text) {
   constexpr std::size_t most_digits = 18;  // of those that every std::size_t has

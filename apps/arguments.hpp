@@ -2,6 +2,7 @@
 /// line that says what is wrong and which choices there are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ int cuda_argument(std::string_view text);
 /// The instruction on the target. Also throws if the target does not have the instruction, naming
 /// the nearest one that it has, or if the toolkit does not know it.
 Execution execution_argument(std::string_view arch, std::string_view instr, int cuda = newest_cuda);
+
+/// A number in decimal, or in hexadecimal behind 0x; empty if the text is none of 64 bits.
+std::optional<std::uint64_t> parse_number(std::string_view text);
 
 /// A check for CLI11 of an option that counts from 0 to 10^18 − 1: what is wrong with the text, or
 /// nothing.

@@ -64,6 +64,7 @@ int run_bitmma(int argc, const char* const* argv) {
   int status = 0;
   add_list(app);
   add_layout(app);
+  add_descriptor(app, status);
   add_dot(app);
   add_mma(app);
   add_explain(app);

@@ -9,6 +9,7 @@ namespace bitmma {
 // it leaves the exit status in `status`: 0 done or equal, 1 a difference was found.
 void add_list(CLI::App& app);
 void add_layout(CLI::App& app);
+void add_descriptor(CLI::App& app, int& status);
 void add_dot(CLI::App& app);
 void add_mma(CLI::App& app);
 void add_explain(CLI::App& app);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,15 +12,11 @@
 namespace bitmma {
 namespace {
 
-/// A decimal number, or a hexadecimal one after 0x, of at most 32 bits.
+/// A number of at most 32 bits.
 std::optional<std::uint32_t> parse_address(std::string_view text) {
-  const bool hexadecimal = text.starts_with("0x");
-  if (hexadecimal) text.remove_prefix(2);
-  std::uint32_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value, hexadecimal ? 16 : 10);
-  if (error != std::errc{} || rest != end) return std::nullopt;
-  return value;
+  const std::optional<std::uint64_t> value = parse_number(text);
+  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
 }
 
 std::string address_error(const std::string& text) {

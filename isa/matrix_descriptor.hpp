@@ -146,22 +146,19 @@ constexpr AtomCount atom_count(const SwizzleMode& mode, const SharedTile& tile) 
   return {(tile.line_bytes() + mode.row_bytes - 1) / mode.row_bytes, tile.lines() / atom_lines};
 }
 
-/// True if the leading dimension offset leads across the major axis, and the stride dimension
-/// offset along it: the two change places in MN-major layouts without swizzle.
-constexpr bool leading_is_across(const SwizzleMode& mode, Major major) {
-  return major == Major::mn && mode.is_none();
-}
-
 /// The descriptor's member that holds the distance between atoms along, and across, the major axis.
 struct AtomSteps {
   int MatrixDescriptor::*along;
   int MatrixDescriptor::*across;
 };
 
+/// The leading dimension offset leads along the major axis and the stride dimension offset across
+/// it; without swizzle and MN-major it is the other way round.
 constexpr AtomSteps atom_steps(const SwizzleMode& mode, Major major) {
   constexpr int MatrixDescriptor::*leading = &MatrixDescriptor::leading_offset;
   constexpr int MatrixDescriptor::*stride = &MatrixDescriptor::stride_offset;
-  return leading_is_across(mode, major) ? AtomSteps{stride, leading} : AtomSteps{leading, stride};
+  return mode.is_none() && major == Major::mn ? AtomSteps{stride, leading}
+                                              : AtomSteps{leading, stride};
 }
 
 /// Where a byte address leads after the swizzle. The pattern starts at multiples of the atom's
@@ -236,8 +233,9 @@ consteval bool fields_are_apart() {
 static_assert(fields_are_apart());
 
 consteval bool codes_are_indices() {
-  for (int code = 0; const SwizzleMode& mode : swizzle_table)
-    if (mode.code != code++) return false;
+  int index = 0;
+  for (const SwizzleMode& mode : swizzle_table)
+    if (mode.code != index++) return false;
   return true;
 }
 static_assert(codes_are_indices());
