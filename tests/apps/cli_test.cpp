@@ -9,8 +9,8 @@ using namespace bitmma::test;
 
 namespace {
 
-constexpr const char* commands[] = {"list", "layout",  "dot", "mma",    "explain", "diff",
-                                    "sass", "devices", "run", "verify", "demo"};
+constexpr const char* commands[] = {"list", "layout", "descriptor", "dot", "mma",    "explain",
+                                    "diff", "sass",   "devices",    "run", "verify", "demo"};
 
 }  // namespace
 
@@ -34,7 +34,7 @@ TEST_CASE("a missing, unknown or misused command is refused") {
   const Program program;
   check_refused(program, "", "subcommand is required");
   check_refused(program, "lost",
-                "lost: unknown command; choose from list, layout, dot, mma, "
+                "lost: unknown command; choose from list, layout, descriptor, dot, mma, "
                 "explain, diff, sass, devices, run, verify, demo");
   check_refused(program, "--lost", "--lost: unknown command");
   check_refused(program, "list extra", "not expected: extra");
