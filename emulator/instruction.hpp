@@ -20,14 +20,6 @@ namespace bitmma {
 /// The largest k of the table.
 inline constexpr int max_k = std::ranges::max(instruction_table, {}, &Instruction::k).k;
 
-/// The largest number of products that fused steps take of one instruction.
-inline constexpr int max_fused_products = [] {
-  int most = 0;
-  for (const Instruction& row : instruction_table)
-    if (find_accumulator(*row.d) != nullptr) most = std::max(most, row.k);
-  return most;
-}();
-
 /// The longest program of lowering_table.
 inline constexpr std::size_t max_operations =
     std::ranges::max(lowering_table, {}, [](const Lowering& row) {
@@ -57,6 +49,14 @@ constexpr Arithmetic arithmetic_of(const Instruction& row) {
   }
   return Arithmetic::fused_steps;
 }
+
+/// The largest number of products that fused steps take of one instruction.
+inline constexpr int max_fused_products = [] {
+  int most = 0;
+  for (const Instruction& row : instruction_table)
+    if (arithmetic_of(row) == Arithmetic::fused_steps) most = std::max(most, row.k);
+  return most;
+}();
 
 /// What one output element goes through, as values alone, so that it can be handed to a GPU.
 struct ElementProgram {
