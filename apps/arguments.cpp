@@ -115,6 +115,15 @@ std::optional<DataMovement> data_movement_argument(std::string_view text) {
       nearest_name(text, data_movement_table, [](const DataMovement&) { return true; })));
 }
 
+WmmaInstruction wmma_argument(std::string_view text) {
+  const std::optional<WmmaInstruction> row = find_wmma(text);
+  if (!row)
+    throw UsageError(
+        fmt::format("{}: unknown form of WMMA; nearest: {}", text,
+                    nearest_name(text, wmma_table, [](const WmmaInstruction&) { return true; })));
+  return *row;
+}
+
 int cuda_argument(std::string_view text) {
   if (text.empty()) return newest_cuda;
   const std::optional<int> cuda = parse_cuda(text);

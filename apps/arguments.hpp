@@ -12,12 +12,16 @@
 #include "bitmma/isa/data_movement.hpp"
 #include "bitmma/isa/instruction.hpp"
 #include "bitmma/isa/target.hpp"
+#include "bitmma/isa/wmma.hpp"
 
 namespace bitmma {
 
 const Target& target_argument(std::string_view text);
 
 Instruction instruction_argument(std::string_view text);
+
+/// A form of wmma.mma.
+WmmaInstruction wmma_argument(std::string_view text);
 
 /// The ldmatrix, stmatrix or movmatrix that the text spells; empty if it begins with none of them.
 std::optional<DataMovement> data_movement_argument(std::string_view text);

@@ -64,15 +64,6 @@ std::optional<LaneAddresses> given_addresses(const AddressOptions& options) {
   return strided_addresses(value_or_zero(options.base), value_or_zero(options.stride));
 }
 
-const Target& target_of(const DataMovement& row, const AddressOptions& options) {
-  const Target& target =
-      options.arch.empty() ? *(std::end(target_table) - 1) : target_argument(options.arch);
-  if (!row.runs_on(target))
-    throw UsageError(fmt::format("--arch {}: {} needs {} or later", options.arch, short_name(row),
-                                 row.first_target));
-  return target;
-}
-
 std::string use_text(const LaneAddress& lane) {
   if (lane.row) return fmt::format("{}", lane.row->row);
   return lane.checked ? "unused, but must be valid" : "ignored";
@@ -81,9 +72,6 @@ std::string use_text(const LaneAddress& lane) {
 }  // namespace
 
 void add_address_options(CLI::App& command, AddressOptions& options) {
-  command.add_option(
-      "--arch", options.arch,
-      "target of ldmatrix or stmatrix: on sm_75 addresses of all lanes must be valid");
   CLI::Option* file =
       command.add_option("--addresses", options.file,
                          "check these addresses of ldmatrix or stmatrix: a file of 32 numbers");
@@ -97,13 +85,21 @@ void add_address_options(CLI::App& command, AddressOptions& options) {
 
 bool any_given(const AddressOptions& options) {
   return std::ranges::any_of(
-      std::initializer_list<const std::string*>{&options.arch, &options.file, &options.base,
-                                                &options.stride, &options.size},
+      std::initializer_list<const std::string*>{&options.file, &options.base, &options.stride,
+                                                &options.size},
       [](const std::string* text) { return !text->empty(); });
 }
 
-std::vector<LaneAddress> lane_addresses(const DataMovement& row, const AddressOptions& options) {
-  const Target& target = target_of(row, options);
+const Target& movement_target(const DataMovement& row, const std::string& arch) {
+  const Target& target = arch.empty() ? *(std::end(target_table) - 1) : target_argument(arch);
+  if (!row.runs_on(target))
+    throw UsageError(
+        fmt::format("--arch {}: {} needs {} or later", arch, short_name(row), row.first_target));
+  return target;
+}
+
+std::vector<LaneAddress> lane_addresses(const DataMovement& row, const Target& target,
+                                        const AddressOptions& options) {
   const std::optional<LaneAddresses> addresses = given_addresses(options);
   std::vector<LaneAddress> lanes;
   for (int lane = 0; lane < warp_lanes; ++lane) {

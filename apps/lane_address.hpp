@@ -16,7 +16,6 @@ namespace bitmma {
 
 /// Texts as the user gave them; empty where an option is left out.
 struct AddressOptions {
-  std::string arch;
   std::string file;
   std::string base;
   std::string stride;
@@ -36,8 +35,14 @@ struct LaneAddress {
   std::optional<AddressFault> fault;
 };
 
-/// All 32 lanes'. Requires a load or a store. Throws UsageError for options that do not fit.
-std::vector<LaneAddress> lane_addresses(const DataMovement& row, const AddressOptions& options);
+/// The target that --arch names, the newest if it is left out. Throws UsageError if the target does
+/// not have the instruction.
+const Target& movement_target(const DataMovement& row, const std::string& arch);
+
+/// All 32 lanes' on a target. Requires a load or a store. Throws UsageError for options that do not
+/// fit.
+std::vector<LaneAddress> lane_addresses(const DataMovement& row, const Target& target,
+                                        const AddressOptions& options);
 
 Table address_table(const std::vector<LaneAddress>& lanes);
 

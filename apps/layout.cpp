@@ -1,6 +1,7 @@
 #include "bitmma/isa/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@ namespace {
 struct Options {
   std::string instr;
   std::string operand;
+  std::string arch;
   int lane = -1;
   std::vector<int> element;
   AddressOptions addresses;
@@ -32,19 +34,37 @@ struct Place {
 /// A fragment to show.
 struct Request {
   std::string name;
-  std::string title;
+  std::string title;  ///< lines that stand above the tables
   Layout layout;
   int bits;                     ///< of an element in registers
   std::string_view block_name;  ///< what the layout's blocks are
   std::optional<DataMovement> movement;
+  const Target* target;  ///< of a movement
 };
 
-Request operand_request(const Options& options) {
+Operand operand_of(const Options& options) {
   constexpr std::string_view names = "ABCD";
   constexpr Operand operands[] = {Operand::a, Operand::b, Operand::c, Operand::d};
-  const Instruction row = instruction_argument(options.instr);
   if (options.operand.empty()) throw UsageError("--operand is required: choose A, B, C or D");
-  const Operand operand = operands[names.find(options.operand)];
+  return operands[names.find(options.operand)];
+}
+
+/// The fragment of A, B, C or D; the remark is lines of the title.
+Request operand_request(const Options& options, const std::string& name, const Format& format,
+                        const Layout& layout, const std::string& remark) {
+  const int bits = format.storage_bits;
+  const std::string title =
+      fmt::format("{}, operand {}: {} × {} .{}, {} lanes, {} registers a lane{}", name,
+                  options.operand, layout.extent(Axis::row), layout.extent(Axis::column),
+                  format.name, layout.lanes(), layout.elements() * bits / 32, remark);
+  return {name, title, layout, bits, "quad pair", {}, nullptr};
+}
+
+Request mma_request(const Options& options) {
+  const Instruction row = options.arch.empty()
+                              ? instruction_argument(options.instr)
+                              : execution_argument(options.arch, options.instr).instruction;
+  const Operand operand = operand_of(options);
   if (row.n == 0)
     throw UsageError(
         fmt::format("{}: N must be a number here; choose 8, 16, … 256", options.instr));
@@ -52,12 +72,32 @@ Request operand_request(const Options& options) {
     throw UsageError(fmt::format(
         "{}: B of wgmma is read from shared memory and has no fragment; choose A, C or D",
         options.instr));
-  const Layout layout = fragment_layout(row, operand);
-  const std::string title =
-      fmt::format("{}, operand {}: {} × {} .{}, {} lanes, {} registers a lane", short_name(row),
-                  options.operand, layout.extent(Axis::row), layout.extent(Axis::column),
-                  row.format(operand).name, layout.lanes(), fragment_registers(row, operand));
-  return {short_name(row), title, layout, row.format(operand).storage_bits, "quad pair", {}};
+  return operand_request(options, short_name(row), row.format(operand),
+                         fragment_layout(row, operand), "");
+}
+
+/// How often the fragment holds each element, and what wmma.mma runs as.
+std::string wmma_remark(const WmmaInstruction& row, const Target& target, const Layout& layout) {
+  const int copies = layout.extent(Axis::copy);
+  return fmt::format(
+      "\non {}, index i is x[i]; each element is held {}\nruns as {}, over ascending k",
+      target.name, copies == 1 ? "once" : fmt::format("{} times", copies),
+      short_name(wmma_step(row, target)));
+}
+
+Request wmma_request(const Options& options) {
+  const WmmaInstruction row = wmma_argument(options.instr);
+  const Operand operand = operand_of(options);
+  if (options.arch.empty())
+    throw UsageError(fmt::format("{}: its fragments differ by target; give --arch, one of {}",
+                                 options.instr, target_names()));
+  const Target& target = target_argument(options.arch);
+  if (!row.runs_on(target))
+    throw UsageError(fmt::format("{} is not on {}: it needs sm_{} or later", short_name(row),
+                                 target.name, row.first_sm));
+  const Layout layout = wmma_fragment_layout(row, operand, target);
+  return operand_request(options, short_name(row), row.format(operand), layout,
+                         wmma_remark(row, target, layout));
 }
 
 Request movement_request(const Options& options, const DataMovement& row) {
@@ -68,13 +108,19 @@ Request movement_request(const Options& options, const DataMovement& row) {
       "{}: {} {} × {} .{}, {} lanes, {} registers a lane; evidence: {}", short_name(row),
       row.count == 1 ? "a matrix" : fmt::format("{} matrices", row.count), row.rows, row.columns,
       row.element.name, warp_lanes, fragment_registers(row), label_name(evidence_label(row)));
-  return {short_name(row), title, fragment_layout(row), row.element.register_bits, "matrix", row};
+  return {short_name(row),
+          title,
+          fragment_layout(row),
+          row.element.register_bits,
+          "matrix",
+          row,
+          &movement_target(row, options.arch)};
 }
 
 Request request(const Options& options) {
   if (const std::optional<DataMovement> row = data_movement_argument(options.instr))
     return movement_request(options, *row);
-  return operand_request(options);
+  return options.instr.starts_with("wmma.") ? wmma_request(options) : mma_request(options);
 }
 
 /// True for ldmatrix and stmatrix.
@@ -86,6 +132,9 @@ bool has_addresses(const Request& request) {
 bool has_matrices(const Request& request) {
   return request.movement && request.movement->count > 1;
 }
+
+/// True where WMMA holds an element several times.
+bool has_copies(const Request& request) { return request.layout.extent(Axis::copy) > 1; }
 
 void check_lane(const Options& options, const Layout& layout) {
   if (options.lane >= layout.lanes())
@@ -130,11 +179,12 @@ std::vector<LaneAddress> shown_addresses(const Options& options, const Request& 
   if (!has_addresses(request)) {
     if (!any_given(options.addresses)) return {};
     throw UsageError(
-        fmt::format("{}: --arch, --addresses, --stride, --base and --size are for ldmatrix and "
+        fmt::format("{}: --addresses, --stride, --base and --size are for ldmatrix and "
                     "stmatrix alone",
                     options.instr));
   }
-  std::vector<LaneAddress> lanes = lane_addresses(*request.movement, options.addresses);
+  std::vector<LaneAddress> lanes =
+      lane_addresses(*request.movement, *request.target, options.addresses);
   std::set<int> wanted;
   for (const Place& place : places(options, request.layout))
     wanted.insert(options.element.empty() ? place.at.lane
@@ -152,6 +202,7 @@ void print_json(const Options& options, const Request& request,
                                    {"row", place.cell.row},
                                    {"col", place.cell.column},
                                    {"block", place.cell.block}};
+    if (has_copies(request)) element["copy"] = place.cell.copy;
     if (has_addresses(request)) {
       const MemoryPlace from = memory_place(*request.movement, place.cell);
       element["address_lane"] = from.lane;
@@ -173,6 +224,7 @@ void print_places(const Options& options, const Request& request) {
   const bool blocks = request.layout.extent(Axis::block) > 1;
   std::vector<std::string> head{"lane", "index", "register", "bits", "row", "column"};
   if (blocks) head.emplace_back(request.block_name);
+  if (has_copies(request)) head.emplace_back("copy");
   if (has_addresses(request)) head.insert(head.end(), {"address of lane", "bits from there"});
   Table table(head);
   for (const Place& place : places(options, request.layout)) {
@@ -183,6 +235,7 @@ void print_places(const Options& options, const Request& request) {
                                    fmt::format("{}", place.cell.row),
                                    fmt::format("{}", place.cell.column)};
     if (blocks) cells.push_back(fmt::format("{}", place.cell.block));
+    if (has_copies(request)) cells.push_back(fmt::format("{}", place.cell.copy));
     if (has_addresses(request)) {
       const MemoryPlace from = memory_place(*request.movement, place.cell);
       cells.push_back(fmt::format("{}", from.lane));
@@ -232,6 +285,16 @@ void print_by_lane(const Request& request) {
   fmt::print("r[i] in the head: element i of register r, lowest bits first\n\n");
 }
 
+/// "lane:index" of a cell's every copy.
+std::string holders(const Layout& layout, Coordinates cell) {
+  std::vector<std::string> all;
+  for (cell.copy = 0; cell.copy < layout.extent(Axis::copy); ++cell.copy) {
+    const FragmentPosition at = position(layout, cell);
+    all.push_back(fmt::format("{}:{}", at.lane, at.index));
+  }
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
 void print_by_cell(const Request& request) {
   const Layout& layout = request.layout;
   const int columns = layout.extent(Axis::column);
@@ -246,10 +309,8 @@ void print_by_cell(const Request& request) {
       Table table(head);
       for (int row = 0; row < layout.extent(Axis::row); ++row) {
         std::vector<std::string> cells{fmt::format("{}", row)};
-        for (int column = first; column < last; ++column) {
-          const FragmentPosition at = position(layout, {row, column, block});
-          cells.push_back(fmt::format("{}:{}", at.lane, at.index));
-        }
+        for (int column = first; column < last; ++column)
+          cells.push_back(holders(layout, {row, column, block}));
         table.add(cells);
       }
       fmt::print("{}\n", table.text());
@@ -278,11 +339,16 @@ void add_layout(CLI::App& app) {
                          "Which lane and register hold each element of a fragment, and back\n"
                          "example: bitmma layout m16n8k16.f32.f16.f16.f32 --operand A --lane 5\n"
                          "example: bitmma layout m8n8k4.f32.f16.f16.f32 --operand D --element 3,2\n"
-                         "example: bitmma layout ldmatrix.m8n8.x4.b16 --stride 32 --size 1024");
+                         "example: bitmma layout ldmatrix.m8n8.x4.b16 --stride 32 --size 1024\n"
+                         "example: bitmma layout wmma.m16n16k16.f32.f16.f16.f32 --operand D "
+                         "--arch sm_70 --lane 5");
   command->add_option("instr", options->instr, "instruction, in PTX's or the short spelling")
       ->required();
-  command->add_option("--operand", options->operand, "A, B, C or D, for mma and wgmma")
+  command->add_option("--operand", options->operand, "A, B, C or D, for mma, wgmma and wmma")
       ->transform(CLI::IsMember({"A", "B", "C", "D"}, CLI::ignore_case));
+  command->add_option("--arch", options->arch,
+                      "target, which decides WMMA's fragments; on sm_75 addresses of all lanes of "
+                      "ldmatrix must be valid");
   command->add_option("--lane", options->lane, "only this lane")->check(whole_number_error);
   command->add_option("--element", options->element, "only this element: ROW,COLUMN of its tile")
       ->delimiter(',')

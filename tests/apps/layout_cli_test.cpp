@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "bitmma/isa/data_movement.hpp"
+#include "bitmma/isa/wmma.hpp"
 #include "bitmma/tests/apps/program.hpp"
 
 using namespace bitmma;
@@ -124,6 +125,72 @@ TEST_CASE("layout names both registers of an f64") {
   CHECK(text.find("5     3      6..7      63..0  9    3") != std::string::npos);
   CHECK(output_of(program, "layout m16n8k8.f64.f64.f64.f64 --operand D")
             .find("lane  0..1[0]  2..3[0]  4..5[0]  6..7[0]") != std::string::npos);
+}
+
+TEST_CASE("layout of WMMA's fragments: x[3] of lane 5 by target") {
+  const Program program;
+  const auto x3 = [&](const std::string& form, const std::string& target) {
+    const json document = layout(program, form + " --operand D --lane 5 --arch " + target);
+    return std::pair<int, int>{document["elements"][3]["row"], document["elements"][3]["col"]};
+  };
+  CHECK(x3("wmma.m16n16k16.f32.f32", "sm_70") == std::pair{11, 1});
+  CHECK(x3("wmma.m16n16k16.f16.f16", "sm_70") == std::pair{9, 3});
+  CHECK(x3("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "sm_75") == std::pair{9, 3});
+  CHECK(x3("wmma.m16n16k16.f32.f16.f16.f32", "sm_90a") == std::pair{9, 3});
+}
+
+TEST_CASE("layout of WMMA's fragments shows every copy of an element") {
+  const Program program;
+  const std::string a = "wmma.m16n16k16.f32.f32 --operand A --element 9,3 --arch ";
+  CHECK(layout(program, a + "sm_80")["elements"] ==
+        json::parse(R"([{"lane": 5, "index": 3, "row": 9, "col": 3, "block": 0, "copy": 0},
+                        {"lane": 5, "index": 11, "row": 9, "col": 3, "block": 0, "copy": 1}])"));
+  CHECK(layout(program, a + "sm_70")["elements"] ==
+        json::parse(R"([{"lane": 5, "index": 3, "row": 9, "col": 3, "block": 0, "copy": 0},
+                        {"lane": 13, "index": 3, "row": 9, "col": 3, "block": 0, "copy": 1}])"));
+  CHECK(output_of(program, "layout " + a + "sm_80") ==
+        "wmma.m16n16k16.f32.f16.f16.f32, operand A: 16 × 16 .f16, 32 lanes, 8 registers a lane\n"
+        "on sm_80, index i is x[i]; each element is held 2 times\n"
+        "runs as m16n8k16.f32.f16.f16.f32, over ascending k\n\n"
+        "lane  index  register  bits    row  column  copy\n"
+        "----  -----  --------  ------  ---  ------  ----\n"
+        "5     3      1         31..16  9    3       0\n"
+        "5     11     5         31..16  9    3       1\n");
+  const std::string all =
+      output_of(program, "layout wmma.m16n16k16.f32.f32 --operand A --arch sm_80");
+  CHECK(all.find("\n9    4:2 4:10    4:3 4:11    5:2 5:10    5:3 5:11 ") != std::string::npos);
+}
+
+TEST_CASE("layout --json covers B of WMMA on targets of every kind") {
+  const Program program;
+  for (const Target& target : target_table)
+    for (const WmmaInstruction& row : wmma_table) {
+      if (!row.runs_on(target) || target.sm % 5 != 0 || row.k > 32) continue;
+      CAPTURE(short_name(row));
+      const json document =
+          layout(program, short_name(row) + " --operand B --arch " + std::string(target.name));
+      CHECK(document["instr"] == short_name(row));
+      const Layout expected = wmma_fragment_layout(row, Operand::b, target);
+      CHECK(document["elements"].size() == static_cast<std::size_t>(32 * expected.elements()));
+      std::set<std::pair<int, int>> cells;
+      for (const json& element : document["elements"])
+        cells.emplace(element["row"].get<int>(), element["col"].get<int>());
+      CHECK(cells.size() == static_cast<std::size_t>(row.k * row.n));
+    }
+}
+
+TEST_CASE("layout refuses WMMA without a target that has the form") {
+  const Program program;
+  check_refused(program, "layout wmma.m16n16k16.f32.f32 --operand A",
+                "its fragments differ by target; give --arch, one of sm_70, sm_72");
+  check_refused(program, "layout wmma.m16n16k17.f32.f32 --operand A --arch sm_80",
+                "unknown form of WMMA; nearest: wmma.m16n16k16.f32.f16.f16.f32");
+  check_refused(program, "layout wmma.m16n16k8.f32.tf32.tf32.f32 --operand A --arch sm_75",
+                "wmma.m16n16k8.f32.tf32.tf32.f32 is not on sm_75: it needs sm_80 or later");
+  check_refused(program, "layout wmma.m16n16k16.f32.f32 --operand A --arch sm_71",
+                "--arch sm_71: unknown target");
+  check_refused(program, "layout " + m16n8k16 + " --operand A --arch sm_70",
+                "is not on sm_70: it needs sm_80 or later");
 }
 
 TEST_CASE("layout refuses what is no fragment, lane or element") {
