@@ -1,10 +1,11 @@
+#include "bitmma/emulator/wmma.hpp"
+
 #include <doctest/doctest.h>
 
 #include <functional>
 #include <random>
 
 #include "bitmma/emulator/matrix.hpp"
-#include "bitmma/emulator/wmma.hpp"
 
 using namespace bitmma;
 
