@@ -387,7 +387,8 @@ BITMMA_HD inline Code extreme_integer(const Format& format, Random& random) {
 BITMMA_HD inline void fill_near_limits(const DotInputs& inputs, Random& random) {
   fill_all(inputs, random, random.once_in(2) ? extreme_integer : any_code, any_code,
            extreme_integer);
-  const Code distance = random.bits() % (Code{1} << random.between(0, 22));
+  const Code drawn = random.bits();
+  const Code distance = drawn % (Code{1} << random.between(0, 22));
   const bool is_most = inputs.c == inputs.c_format.code_mask() >> 1;
   inputs.c = is_most ? inputs.c - distance : inputs.c + distance;
 }
